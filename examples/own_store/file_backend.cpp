@@ -29,6 +29,10 @@ public:
     {
     }
 
+    [[nodiscard]] Capabilities capabilities() const noexcept override
+    {
+        return {.examines = true, .no_quarantine = nullptr, .no_detach = nullptr};
+    }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         ask([request = std::move(request)](Directory& in) { return in.claim(request); }, std::move(handler));
@@ -72,9 +76,6 @@ public:
     void shortest_ttl(std::chrono::milliseconds) override {}
 
     [[nodiscard]] std::string describe() const override { return "file://" + directory_->path().string(); }
-    [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
-    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
-
     void shutdown() noexcept override
     {
         // Requests that have not begun are answered as not sent. One call of the file system may be under way; it ends,

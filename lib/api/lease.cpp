@@ -207,7 +207,7 @@ void Lease::start_detach(RecordPtr record, std::optional<std::chrono::millisecon
     if (!handle)
         return refuse(make_error_code(errc::released));
     auto const core = handle->core();
-    if (auto const refusal = engine::refuse_detachment(core->no_detach(), core->ttl_limits(), remaining)) {
+    if (auto const refusal = engine::refuse_detachment(core->capabilities(), remaining)) {
         core->store_log().refuse(refusal->error, record->key() + " is not detached and stays held: " + refusal->words);
         return refuse(refusal->error);
     }
@@ -236,8 +236,9 @@ void Lease::start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHan
     auto handle = record->handle();
     if (!handle)
         return refuse(make_error_code(errc::released));
-    auto const refusal =
-        ttl != std::chrono::milliseconds{0} ? engine::refuse_ttl(handle->core()->ttl_limits(), ttl) : std::nullopt;
+    auto const refusal = ttl != std::chrono::milliseconds{0}
+                             ? engine::refuse_ttl(handle->core()->capabilities().ttl, ttl)
+                             : std::nullopt;
     if (refusal) {
         handle->core()->store_log().refuse(refusal->error, record->key() + " is not renewed: " + refusal->words);
         return refuse(refusal->error);

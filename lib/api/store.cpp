@@ -175,7 +175,7 @@ std::string const& Store::worker_name() const noexcept
 void Store::check_detach(std::chrono::milliseconds remaining) const
 {
     auto const& core = *handle_->core();
-    if (auto const refusal = engine::refuse_detachment(core.no_detach(), core.ttl_limits(), remaining))
+    if (auto const refusal = engine::refuse_detachment(core.capabilities(), remaining))
         throw std::invalid_argument(refusal->words);
 }
 
@@ -266,7 +266,11 @@ void Store::start_examine(HandlePtr handle, std::chrono::milliseconds ttl, Exami
 {
     start_query<Findings>(
         std::move(handle), std::move(handler), [ttl](engine::Core& core, Deadline const& not_after, auto const& done) {
-            core.backend().examine(ttl, not_after, [done](Findings findings) { done({}, std::move(findings), {}); });
+            if (core.capabilities().examines)
+                core.backend().examine(
+                    ttl, not_after, [done](Findings findings) { done({}, std::move(findings), {}); });
+            else
+                done({}, {}, {});
         });
 }
 

@@ -28,8 +28,8 @@ struct Keeping {
 
     Keeping()
     {
-        if (client->backend().no_detach() != nullptr)
-            SKIP(client->backend().no_detach());
+        if (client->backend().capabilities().no_detach != nullptr)
+            SKIP(client->backend().capabilities().no_detach);
     }
 
     [[nodiscard]] ClaimPtr take(unsigned number, std::chrono::milliseconds ttl) const

@@ -26,7 +26,7 @@ struct LineOfWaiters {
 
     LineOfWaiters()
     {
-        if (!holder->backend().keeps_line())
+        if (!holder->backend().capabilities().keeps_line)
             SKIP("the store keeps no line");
     }
 

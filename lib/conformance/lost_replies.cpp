@@ -132,8 +132,8 @@ TEST_CASE(
 TEST_CASE("a detachment whose answer is lost is unknown, and done when it is asked again", "[lost-replies][detach]")
 {
     BadLine line;
-    if (line.client->backend().no_detach() != nullptr)
-        SKIP(line.client->backend().no_detach());
+    if (line.client->backend().capabilities().no_detach != nullptr)
+        SKIP(line.client->backend().capabilities().no_detach);
     auto const range = line.test.lock("lock");
     auto const claim = line.test.take(*line.client, range, 1);
     line.test.subject->lose_replies();

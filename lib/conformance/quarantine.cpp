@@ -26,8 +26,8 @@ struct Resting {
 
     Resting()
     {
-        if (client->backend().no_quarantine() != nullptr)
-            SKIP(client->backend().no_quarantine());
+        if (client->backend().capabilities().no_quarantine != nullptr)
+            SKIP(client->backend().capabilities().no_quarantine);
     }
 
     [[nodiscard]] ClaimRequest request(unsigned number, std::chrono::milliseconds for_ttl) const

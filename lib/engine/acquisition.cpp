@@ -89,7 +89,7 @@ void Acquisition::begin()
         write_by_ = limits.deadline - std::min(time_for_words, (limits.deadline - started_) / 10);
     limits.patience = std::clamp<Clock::duration>(Clock::duration(terms_.ttl) / 3, shortest_patience, longest_patience);
     limits.hints = terms_.notifications;
-    limits.silent_releases = core_->backend().frees_silently();
+    limits.silent_releases = core_->backend().capabilities().frees_silently;
     limits.longest_pause = terms_.max_poll_interval;
     machine_.emplace(limits);
     core_->add(shared_from_this());
@@ -263,7 +263,7 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
     }
     // set before the acquisition can end: its end must know whether to withdraw a claim
     unknown_ = unknown_ || failed_as(reply, Failure::Effect::unknown);
-    if (core_->backend().single_use_owners() && !std::holds_alternative<Granted>(reply)) {
+    if (core_->backend().capabilities().single_use_owners && !std::holds_alternative<Granted>(reply)) {
         if (unknown_)
             core_->withdraw(range_, claim_->owner, lifetime(), terms_.notifications);
         spend_owner();

@@ -62,7 +62,7 @@ public:
     Completion(Handler handler, Runtime const* runtime)
         : waiting_(new Waiting(
               std::move(handler), runtime != nullptr ? runtime->user_executor() : no_executor(),
-              runtime != nullptr && runtime->own_thread() != nullptr))
+              runtime != nullptr && runtime->has_own_thread()))
     {
     }
 

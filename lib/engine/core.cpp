@@ -33,9 +33,7 @@ Core::Core(
     , backend_(std::move(backend))
     , worker_name_(std::move(worker_name))
     , order_name_(std::move(order_name))
-    , ttl_limits_(backend_->ttl_limits())
-    , no_quarantine_(backend_->no_quarantine())
-    , no_detach_(backend_->no_detach())
+    , capabilities_(backend_->capabilities())
     , generation_(fork_generation())
     , store_log_(runtime_, backend_->describe())
     , events_(std::move(on_event), store_log_.store(), counters_.events_dropped)
@@ -50,7 +48,7 @@ void Core::start()
 {
     auto const weak = weak_from_this();
     auto& context = asio::query(runtime_->user_executor(), asio::execution::context);
-    if (auto* const thread = runtime_->own_thread()) {
+    if (auto* const thread = own_thread_of(*runtime_)) {
         tell_end_of(context, thread->weak_from_this());
         thread->serve(weak);
     } else {
@@ -328,7 +326,7 @@ void Core::close()
         return;
     auto const self = std::exchange(until_closed_, nullptr);
     closed_ = true;
-    if (auto* const thread = runtime_->own_thread())
+    if (auto* const thread = own_thread_of(*runtime_))
         thread->let_go();
     closing_timer_.cancel();
     bool const held = !keeper_->empty();

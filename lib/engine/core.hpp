@@ -59,11 +59,8 @@ public:
     [[nodiscard]] std::string const& worker_name() const noexcept { return worker_name_; }
     /** `StoreOptions::order_name` */
     [[nodiscard]] std::string const& order_name() const noexcept { return order_name_; }
-    [[nodiscard]] Backend::TtlLimits ttl_limits() const noexcept { return ttl_limits_; }
-    /** As `Backend::no_quarantine`. */
-    [[nodiscard]] char const* no_quarantine() const noexcept { return no_quarantine_; }
-    /** As `Backend::no_detach`. */
-    [[nodiscard]] char const* no_detach() const noexcept { return no_detach_; }
+    /** As `Backend::capabilities`. */
+    [[nodiscard]] Capabilities const& capabilities() const noexcept { return capabilities_; }
 
     /** The last public object of the store was destroyed: closes the store as soon as nothing is pending. */
     void handle_gone() noexcept;
@@ -167,9 +164,7 @@ private:
     std::shared_ptr<Backend> backend_;
     std::string worker_name_;
     std::string order_name_;
-    Backend::TtlLimits ttl_limits_;
-    char const* no_quarantine_;
-    char const* no_detach_;
+    Capabilities capabilities_;
     std::uint64_t generation_;
     Counters counters_;
     StoreLog store_log_;

@@ -146,12 +146,12 @@ void Keeper::note_lateness(Clock::duration late, Instant now)
         return;
     warns_from_ = now + warning_pause;
     store_log_.log(
-        LogLevel::warning, "renewals ran " + milliseconds_text(late) + " late, and the shortest ttl held is " +
-                               milliseconds_text(shortest_ttl_) +
-                               (runtime_->own_thread() != nullptr
-                                    ? ": the process was stopped, or the machine is overloaded; use a longer ttl"
-                                    : ": handlers block the executor that renews, or the process was stopped; set "
-                                      "StoreOptions::own_thread, or move work that blocks to another executor"));
+        LogLevel::warning,
+        "renewals ran " + milliseconds_text(late) + " late, and the shortest ttl held is " +
+            milliseconds_text(shortest_ttl_) +
+            (runtime_->has_own_thread() ? ": the process was stopped, or the machine is overloaded; use a longer ttl"
+                                        : ": handlers block the executor that renews, or the process was stopped; set "
+                                          "StoreOptions::own_thread, or move work that blocks to another executor"));
 }
 
 void Keeper::run_due(Instant now)

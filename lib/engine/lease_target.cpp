@@ -30,7 +30,7 @@ void check_wait(milliseconds wait, bool is_try)
 }
 
 /** @throws std::invalid_argument naming the option and the rule */
-void check_ttl(Backend::TtlLimits const& limits, milliseconds ttl)
+void check_ttl(TtlLimits const& limits, milliseconds ttl)
 {
     if (auto const refusal = refuse_ttl(limits, ttl))
         throw std::invalid_argument("AcquireOptions::" + refusal->words);
@@ -65,7 +65,7 @@ void LeaseTarget::acquire(
         if (options.prefer)
             check_prefer(*range_, *options.prefer);
         if (options.ttl != milliseconds{0}) {
-            check_ttl(core->ttl_limits(), options.ttl);
+            check_ttl(core->capabilities().ttl, options.ttl);
             terms = terms_for(options.ttl);
         }
     } catch (std::invalid_argument const& error) {

@@ -42,7 +42,7 @@ public:
     {
         auto& core = *handle_->core();
         check_note(where_ + "::note", note);
-        check_reuse_after(where_, reuse_after_, core.store_log().store(), core.no_quarantine());
+        check_reuse_after(where_, reuse_after_, core.store_log().store(), core.capabilities().no_quarantine);
         // in a fork nothing is acquired, and a thread that is not here may have the table for ever
         if (core.same_process())
             name_ = core.counters().names.find_or_make(*range_, terms_.ttl);
@@ -60,7 +60,7 @@ public:
      *  @throws std::invalid_argument */
     [[nodiscard]] LeaseTerms terms_for(milliseconds ttl) const
     {
-        auto terms = make_terms(where_, ttl, options_, handle_->core()->ttl_limits());
+        auto terms = make_terms(where_, ttl, options_, handle_->core()->capabilities().ttl);
         terms.reuse_after = reuse_after_;
         return terms;
     }

@@ -16,7 +16,7 @@ WaitQueue::WaitQueue(
     , runtime_(std::move(runtime))
     , backend_(std::move(backend))
     , grace_(grace)
-    , keeps_line_(backend_->keeps_line())
+    , keeps_line_(backend_->capabilities().keeps_line)
 {
 }
 

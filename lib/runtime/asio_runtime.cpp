@@ -53,7 +53,7 @@ std::uint64_t make_seed()
  *
  *  Asio's timer stops while the machine is suspended and BOOTTIME does not, so it never sleeps longer than
  *  `longest_sleep` and reads the real clock at each wake-up. */
-class AsioRuntime final : public Runtime, public std::enable_shared_from_this<AsioRuntime>
+class AsioRuntime final : public ThreadRuntime, public std::enable_shared_from_this<AsioRuntime>
 {
 public:
     AsioRuntime(asio::any_io_executor user_executor, LogSink log, LogLevel log_level)

@@ -4,6 +4,7 @@
 #include "context_guard.hpp"
 #include "fork_guard.hpp"
 
+#include <tenure/backend/runtime.hpp>
 #include <tenure/backend/strand.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -204,5 +205,21 @@ private:
     /// number of functions handed over when the halt was requested
     std::uint64_t handed_over_before_ = 0;
 };
+
+/** A runtime that may have a thread of its own. */
+class ThreadRuntime : public Runtime
+{
+public:
+    /** Null: it runs on the user's executor. */
+    [[nodiscard]] virtual OwnThread* own_thread() const noexcept = 0;
+    [[nodiscard]] bool has_own_thread() const noexcept final { return own_thread() != nullptr; }
+};
+
+/** The thread of a runtime; null if it has none. */
+[[nodiscard]] inline OwnThread* own_thread_of(Runtime const& runtime) noexcept
+{
+    auto const* const may_have_one = dynamic_cast<ThreadRuntime const*>(&runtime);
+    return may_have_one != nullptr ? may_have_one->own_thread() : nullptr;
+}
 
 } // namespace tenure::engine

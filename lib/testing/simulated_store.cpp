@@ -76,6 +76,10 @@ public:
     {
     }
 
+    [[nodiscard]] Capabilities capabilities() const noexcept override
+    {
+        return {.keeps_line = true, .no_quarantine = nullptr, .no_detach = nullptr};
+    }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         if (state_->reachable)
@@ -105,7 +109,6 @@ public:
     {
         return std::make_unique<Subscription>(runtime_, state_->domain, *range, as, name_, std::move(handler));
     }
-    [[nodiscard]] bool keeps_line() const noexcept override { return true; }
     void leave_line(KeyRangePtr range) override
     {
         if (state_->reachable)
@@ -123,10 +126,6 @@ public:
     {
         ask<EvictReply>([&](Instant now) { return state_->domain->evict(request, now); }, std::move(handler));
     }
-    void examine(std::chrono::milliseconds, Deadline, ReplyHandler<Findings> handler) override
-    {
-        reply(Findings{}, std::move(handler), state_->delay);
-    }
     void on_reachable(std::function<void()> handler) override
     {
         state_->on_reachable.emplace_back([runtime = std::weak_ptr(runtime_), handler = std::move(handler)] {
@@ -136,8 +135,6 @@ public:
     }
     void shortest_ttl(std::chrono::milliseconds) override {}
     [[nodiscard]] std::string describe() const override { return "simulated://"; }
-    [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
-    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
     void shutdown() noexcept override {}
 
 private:

@@ -47,6 +47,14 @@ public:
     {
     }
 
+    [[nodiscard]] Capabilities capabilities() const noexcept override
+    {
+        return {
+            .keeps_line = process_.settings().line,
+            .frees_silently = process_.settings().silent_releases,
+            .no_quarantine = nullptr,
+            .no_detach = nullptr};
+    }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         auto asked = about(Message::Kind::claim, *request.range, request.owner);
@@ -94,9 +102,7 @@ public:
         link_.watch(id, std::move(handler));
         return std::make_unique<Subscription>(link_, id);
     }
-    [[nodiscard]] bool keeps_line() const noexcept override { return process_.settings().line; }
     void leave_line(KeyRangePtr range) override { link_.leave_line(range_id(*range)); }
-    [[nodiscard]] bool frees_silently() const noexcept override { return process_.settings().silent_releases; }
     void ready(Deadline, ReplyHandler<ReadyReply> handler) override
     {
         process_.on_strand([handler = std::move(handler)]() mutable { std::move(handler)(Ready{}); });
@@ -109,16 +115,10 @@ public:
     {
         process_.on_strand([handler = std::move(handler)]() mutable { std::move(handler)(NotOwner{}); });
     }
-    void examine(std::chrono::milliseconds, Deadline, ReplyHandler<Findings> handler) override
-    {
-        process_.on_strand([handler = std::move(handler)]() mutable { std::move(handler)(Findings{}); });
-    }
     void on_reachable(std::function<void()> handler) override { link_.on_reachable(std::move(handler)); }
     void shortest_ttl(std::chrono::milliseconds) override {}
     void drop_abandoned() override { link_.drop_abandoned(); }
     [[nodiscard]] std::string describe() const override { return "simulated://"; }
-    [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
-    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
     void shutdown() noexcept override { link_.clear(); }
 
 private:

@@ -21,7 +21,7 @@ namespace tenure::test
 
 /** The runtime of tenure::testing for tests of the insides: they see what is ready, when the next timer is due and what
  *  was logged. Nothing runs and no time passes but by `run_...`. The same calls give the same run, always. */
-class FakeRuntime : public Runtime
+class FakeRuntime : public engine::ThreadRuntime
 {
 public:
     struct Line {

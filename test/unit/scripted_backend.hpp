@@ -30,6 +30,15 @@ public:
     {
     }
 
+    [[nodiscard]] Capabilities capabilities() const noexcept override
+    {
+        return {
+            .keeps_line = line,
+            .frees_silently = silent_releases,
+            .single_use_owners = owners_are_spent,
+            .no_quarantine = nullptr,
+            .no_detach = nullptr};
+    }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         if (writes_claims)
@@ -68,13 +77,11 @@ public:
         watch_handler = std::move(handler);
         return std::make_unique<Subscription>(*this);
     }
-    [[nodiscard]] bool keeps_line() const noexcept override { return line; }
     void leave_line(KeyRangePtr) override
     {
         ++lines_left;
         left_after_shutdown = left_after_shutdown || shutdowns > 0;
     }
-    [[nodiscard]] bool frees_silently() const noexcept override { return silent_releases; }
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
         readies.push_back({std::move(not_after), std::move(handler)});
@@ -94,18 +101,11 @@ public:
     {
         runtime_->post([handler = std::move(handler)]() mutable { std::move(handler)(NotOwner{}); });
     }
-    void examine(std::chrono::milliseconds, Deadline, ReplyHandler<Findings> handler) override
-    {
-        runtime_->post([handler = std::move(handler)]() mutable { std::move(handler)(Findings{}); });
-    }
     /** Its requests count as written: none is dropped. */
     void drop_abandoned() override { ++drops; }
     void on_reachable(std::function<void()> handler) override { reachable = std::move(handler); }
     void shortest_ttl(std::chrono::milliseconds ttl) override { told_ttls.push_back(ttl); }
     [[nodiscard]] std::string describe() const override { return "scripted://"; }
-    [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
-    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
-    [[nodiscard]] bool single_use_owners() const noexcept override { return owners_are_spent; }
     void shutdown() noexcept override
     {
         ++shutdowns;

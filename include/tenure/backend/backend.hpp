@@ -172,8 +172,8 @@ using ReleaseReply = std::variant<Released, NotOwner, Failure>;
 /** `Released` also means that no key had the owner: after a withdrawal none has. */
 using WithdrawReply = std::variant<Released, Failure>;
 
-/** Whether a claim that finds all keys held joins the store's line of waiters (`Backend::keeps_line`). The line is only
- * a hint about the order: a claim takes a free key even if others are in line. */
+/** Whether a claim that finds all keys held joins the store's line of waiters (`Capabilities::keeps_line`). The line is
+ * only a hint about the order: a claim takes a free key even if others are in line. */
 enum class Waits : std::uint8_t {
     /// not in line: a busy answer changes nothing
     no,
@@ -189,7 +189,7 @@ struct ClaimRequest {
     KeyRangePtr range;
     /// the value to write; unique to this acquisition
     std::string owner;
-    /// the ttl of the grant; within `Backend::ttl_limits`
+    /// the ttl of the grant; within `Capabilities`
     std::chrono::milliseconds ttl{};
     /// A request that is still unwritten at this deadline is answered `Failure::dropped`. The store reports each
     /// written step and its answer with `Deadline::progressed`
@@ -322,6 +322,36 @@ using ReplyHandler = OneShot<void(Reply&&)>;
  * exactly one answer. The span is valid only during the call, and its replies may be moved from. */
 using RenewHandler = std::function<void(std::span<RenewAnswer>)>;
 
+/** The shortest and longest ttl that a store can grant. */
+struct TtlLimits {
+    /// pools, locks and acquisitions with a shorter ttl are refused
+    std::chrono::milliseconds shortest{100};
+    /// pools, locks and acquisitions with a longer ttl are refused
+    std::chrono::milliseconds longest{std::chrono::hours{24}};
+};
+
+/** What a store can do beyond claims, renewals and releases. The defaults are those of the simplest store. */
+struct Capabilities {
+    /// the ttls that the store can grant
+    TtlLimits ttl = {};
+    /// the store keeps a line of waiters for each range. Claims with `ClaimRequest::waits` join it, a release names its
+    /// first waiter, and watches report whose turn it is
+    bool keeps_line = false;
+    /// keys may become free without any event, because other programs release them. Waiters then poll
+    bool frees_silently = false;
+    /// an owner whose claim was not granted must not claim again, because the release of its partial claims may still
+    /// be pending. The engine continues with a new owner, and withdraws an owner whose outcome is unknown
+    bool single_use_owners = false;
+    /// `Backend::examine` is implemented; false: an examination has no findings
+    bool examines = false;
+    /// why the store cannot keep a key taken for `reuse_after`, as the end of a sentence; null: it can. Pools with
+    /// `SlotPoolConfig::reuse_after` are refused with this text
+    char const* no_quarantine = "its backend does not offer that";
+    /// why the store cannot keep a key longer than its lease (`ReleaseRequest::keep_for`), as the end of a sentence;
+    /// null: it can. `Lease::async_detach` is refused with this text
+    char const* no_detach = "its backend does not offer that";
+};
+
 /** The interface between engine and stores, which the author of a store implements.
  *
  *  The engine calls all functions on the runtime's strand. A backend calls each handler on that strand, never inside
@@ -338,6 +368,9 @@ public:
     Backend(Backend const&) = delete;
     Backend& operator=(Backend const&) = delete;
     virtual ~Backend() = default;
+
+    /** What the store can do. Constant. */
+    [[nodiscard]] virtual Capabilities capabilities() const noexcept { return {}; }
 
     /** Takes the first free key of the range for the owner. Idempotent for its owner: after a lost reply the engine
      * retries. */
@@ -363,16 +396,9 @@ public:
     [[nodiscard]] virtual std::unique_ptr<Watch>
     watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) = 0;
 
-    /** True: the store keeps a line of waiters for each range. Claims with `ClaimRequest::waits` join it, a release
-     * names its first waiter, and watches report whose turn it is. */
-    [[nodiscard]] virtual bool keeps_line() const noexcept { return false; }
-
     /** Removes this store from the line of the range, because it has no waiters left. Best effort, without an answer:
      * an entry that stays costs the other waiters one pause. */
     virtual void leave_line(KeyRangePtr range) { (void)range; }
-
-    /** True: keys may become free without any event, because other programs release them. Waiters then poll. */
-    [[nodiscard]] virtual bool frees_silently() const noexcept { return false; }
 
     /** Connects and logs in if necessary, and sends a read-only request that leases also need, so that a missing
      * permission shows. Nothing is written. Waits for a connection until `not_after`, like a claim; an answer with
@@ -387,8 +413,11 @@ public:
     virtual void evict(EvictRequest request, ReplyHandler<EvictReply> handler) = 0;
 
     /** Examines the server's version, settings and permissions, as far as it is allowed to. Never fails as a whole: a
-     * failed check is a finding. */
-    virtual void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) = 0;
+     * failed check is a finding. Called only if `Capabilities::examines` is true. */
+    virtual void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler)
+    {
+        (void)ttl, (void)not_after, (void)handler;
+    }
 
     /** Sets the handler that is called on the strand whenever the store becomes reachable, so that failed requests are
      * retried at once. */
@@ -405,28 +434,6 @@ public:
 
     /** The address of the store, for logs and errors, without secrets: `redis://host:6379/0`. */
     [[nodiscard]] virtual std::string describe() const = 0;
-
-    /** The shortest and longest ttl the store can grant. */
-    struct TtlLimits {
-        /// pools, locks and acquisitions with a shorter ttl are refused
-        std::chrono::milliseconds shortest{100};
-        /// pools, locks and acquisitions with a longer ttl are refused
-        std::chrono::milliseconds longest{std::chrono::hours{24}};
-    };
-    /** The limits that pools, locks and acquisitions are checked against. Constant. */
-    [[nodiscard]] virtual TtlLimits ttl_limits() const noexcept { return {}; }
-
-    /** Why the store cannot keep a key taken for `reuse_after`, as the end of a sentence; null: it can. Pools with
-     * `SlotPoolConfig::reuse_after` are refused with this text. */
-    [[nodiscard]] virtual char const* no_quarantine() const noexcept { return "its backend does not offer that"; }
-
-    /** Why the store cannot keep a key longer than its lease (`ReleaseRequest::keep_for`), as the end of a sentence;
-     * null: it can. `Lease::async_detach` is refused with this text. */
-    [[nodiscard]] virtual char const* no_detach() const noexcept { return "its backend does not offer that"; }
-
-    /** True: an owner whose claim was not granted must not claim again, because the release of its partial claims may
-     * still be pending. The engine continues with a new owner, and withdraws an owner whose outcome is unknown. */
-    [[nodiscard]] virtual bool single_use_owners() const noexcept { return false; }
 
     /** Closes everything: unwritten requests end as not sent, written ones as unknown, and no work is left on the
      * executor. */

@@ -24,10 +24,6 @@ namespace tenure
 namespace asio = boost::asio;
 
 struct StoreOptions;
-namespace engine
-{
-class OwnThread;
-}
 
 /** Work that runs later, once; move-only. */
 using Task = OneShot<void()>;
@@ -75,8 +71,8 @@ public:
     /** The executor below the strand, for sockets: the user's, or that of the store's own thread. */
     [[nodiscard]] asio::any_io_executor const& io_executor() const noexcept { return strand().get_inner_executor(); }
 
-    /** For the engine: the store's own thread (`StoreOptions::own_thread`); null if it has none. */
-    [[nodiscard]] virtual engine::OwnThread* own_thread() const noexcept { return nullptr; }
+    /** True: the strand runs on a thread of the store (`StoreOptions::own_thread`), where no handler of a user runs. */
+    [[nodiscard]] virtual bool has_own_thread() const noexcept { return false; }
 
     /** Runs the task on the strand, after the caller has returned. */
     virtual void post(Task task) = 0;

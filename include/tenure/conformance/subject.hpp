@@ -18,7 +18,7 @@ namespace tenure::conformance
  *
  *  Each executable of the suite implements this class and `make_subject`. Every test case has a subject of its own;
  *  those of one process may share a server. The backend itself reports some abilities: the cases about lines,
- *  quarantine and detachment follow `Backend::keeps_line`, `no_quarantine` and `no_detach`.
+ *  quarantine and detachment follow `Backend::capabilities`.
  *
  *  @par Thread safety  The suite uses one thread.
  */

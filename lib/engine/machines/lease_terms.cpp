@@ -103,8 +103,7 @@ Instant later(Instant now, milliseconds time) noexcept
     return time >= std::chrono::floor<milliseconds>(Instant::max() - now) ? Instant::max() : now + time;
 }
 
-LeaseTerms
-make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& options, Backend::TtlLimits const& limits)
+LeaseTerms make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& options, TtlLimits const& limits)
 {
     Rules const rules(where);
     rules.check(
@@ -159,7 +158,7 @@ void check_reuse_after(
 namespace
 {
 
-std::optional<Refusal> refuse_beyond(Backend::TtlLimits const& limits, std::string const& name, milliseconds time)
+std::optional<Refusal> refuse_beyond(TtlLimits const& limits, std::string const& name, milliseconds time)
 {
     if (time >= limits.shortest && time <= limits.longest)
         return std::nullopt;
@@ -170,21 +169,20 @@ std::optional<Refusal> refuse_beyond(Backend::TtlLimits const& limits, std::stri
 
 } // namespace
 
-std::optional<Refusal> refuse_ttl(Backend::TtlLimits const& limits, milliseconds ttl)
+std::optional<Refusal> refuse_ttl(TtlLimits const& limits, milliseconds ttl)
 {
     return refuse_beyond(limits, "ttl", ttl);
 }
 
-std::optional<Refusal>
-refuse_detachment(char const* no_detach, Backend::TtlLimits const& limits, std::optional<milliseconds> remaining)
+std::optional<Refusal> refuse_detachment(Capabilities const& store, std::optional<milliseconds> remaining)
 {
     namespace errors = boost::system::errc;
-    if (no_detach != nullptr)
+    if (store.no_detach != nullptr)
         return Refusal{
             make_error_code(errors::operation_not_supported),
-            "the store cannot keep a key taken without a holder: " + std::string(no_detach) +
+            "the store cannot keep a key taken without a holder: " + std::string(store.no_detach) +
                 "; use another store, or release the lease"};
-    return remaining ? refuse_beyond(limits, "remaining", *remaining) : std::nullopt;
+    return remaining ? refuse_beyond(store.ttl, "remaining", *remaining) : std::nullopt;
 }
 
 } // namespace tenure::engine

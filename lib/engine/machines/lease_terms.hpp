@@ -41,12 +41,12 @@ struct LeaseTerms : RenewalTerms {
  *  @param where  the name of the config in messages: "SlotPoolConfig"
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] LeaseTerms
-make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& options, Backend::TtlLimits const& limits);
+make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& options, TtlLimits const& limits);
 
 /** Checks the quarantine of keys.
  *
  *  @param store  the name of the store, for the message
- *  @param no_quarantine  the text of `Backend::no_quarantine`
+ *  @param no_quarantine  the text of `Capabilities::no_quarantine`
  *  @throws std::invalid_argument naming field, value and rule */
 void check_reuse_after(
     std::string const& where, milliseconds reuse_after, std::string const& store, char const* no_quarantine);
@@ -59,14 +59,13 @@ struct Refusal {
 };
 
 /** Checks the ttl of an acquisition or renewal. */
-[[nodiscard]] std::optional<Refusal> refuse_ttl(Backend::TtlLimits const& limits, std::chrono::milliseconds ttl);
+[[nodiscard]] std::optional<Refusal> refuse_ttl(TtlLimits const& limits, std::chrono::milliseconds ttl);
 
 /** Checks how long a key shall stay taken after its lease.
  *
- *  @param no_detach  the text of `Backend::no_detach`
  *  @param remaining  unset: its current ttl */
 [[nodiscard]] std::optional<Refusal>
-refuse_detachment(char const* no_detach, Backend::TtlLimits const& limits, std::optional<milliseconds> remaining);
+refuse_detachment(Capabilities const& store, std::optional<milliseconds> remaining);
 
 /** The time rule: a claim that was requested at `since` and granted for `ttl` may be relied on until this instant.
  *

@@ -41,6 +41,10 @@ public:
     EtcdBackend& operator=(EtcdBackend const&) = delete;
     ~EtcdBackend() override { EtcdBackend::shutdown(); }
 
+    [[nodiscard]] Capabilities capabilities() const noexcept override
+    {
+        return {.ttl = {.shortest = shortest_lease}, .examines = true, .no_quarantine = nullptr, .no_detach = nullptr};
+    }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         etcd::claim(cluster_, std::move(request), std::move(handler));
@@ -84,12 +88,7 @@ public:
     void on_reachable(std::function<void()> handler) override { client_->on_reachable(std::move(handler)); }
     void shortest_ttl(std::chrono::milliseconds ttl) override { client_->shortest_ttl(ttl); }
     void drop_abandoned() override { client_->drop_abandoned(); }
-    [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
-    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
-
     [[nodiscard]] std::string describe() const override { return description_; }
-    [[nodiscard]] TtlLimits ttl_limits() const noexcept override { return {shortest_lease, TtlLimits{}.longest}; }
-
     void shutdown() noexcept override
     {
         watcher_->close();

@@ -63,6 +63,10 @@ public:
     {
     }
 
+    [[nodiscard]] Capabilities capabilities() const noexcept override
+    {
+        return {.keeps_line = true, .examines = true, .no_quarantine = nullptr, .no_detach = nullptr};
+    }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         reply(domain_->claim(request, runtime_->now(), name_), std::move(handler));
@@ -88,7 +92,6 @@ public:
     {
         return std::make_unique<MemoryWatch>(runtime_, domain_, *range, as, name_, std::move(handler));
     }
-    [[nodiscard]] bool keeps_line() const noexcept override { return true; }
     void leave_line(KeyRangePtr range) override { domain_->leave_line(*range, name_); }
     void ready(Deadline, ReplyHandler<ReadyReply> handler) override { reply(ReadyReply(Ready{}), std::move(handler)); }
     void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
@@ -109,8 +112,6 @@ public:
     void on_reachable(std::function<void()>) override {}
     void shortest_ttl(std::chrono::milliseconds) override {}
     [[nodiscard]] std::string describe() const override { return description_; }
-    [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
-    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
     void shutdown() noexcept override {}
 
 private:

@@ -57,6 +57,16 @@ public:
     RedisBackend& operator=(RedisBackend const&) = delete;
     ~RedisBackend() override { RedisBackend::shutdown(); }
 
+    [[nodiscard]] Capabilities capabilities() const noexcept override
+    {
+        // other programs may delete keys without publishing
+        return {
+            .keeps_line = true,
+            .frees_silently = true,
+            .examines = true,
+            .no_quarantine = nullptr,
+            .no_detach = nullptr};
+    }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         claims_->add(std::move(request), std::move(handler));
@@ -91,11 +101,7 @@ public:
         return observers_.watch(server_, *range, subscribe, std::move(handler));
     }
 
-    [[nodiscard]] bool keeps_line() const noexcept override { return true; }
     void leave_line(KeyRangePtr range) override { redis::leave_line(server_, std::move(range)); }
-    /// other programs may delete keys without publishing
-    [[nodiscard]] bool frees_silently() const noexcept override { return true; }
-
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
         redis::ready(server_, not_after, std::move(handler));
@@ -156,9 +162,6 @@ public:
         if (acknowledged_route_ != nullptr)
             acknowledged_route_->drop_abandoned();
     }
-    [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
-    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
-
     [[nodiscard]] std::string describe() const override { return server_->name(); }
 
     void shutdown() noexcept override

@@ -32,6 +32,15 @@ public:
     ZookeeperBackend& operator=(ZookeeperBackend const&) = delete;
     ~ZookeeperBackend() override { ZookeeperBackend::shutdown(); }
 
+    [[nodiscard]] Capabilities capabilities() const noexcept override
+    {
+        return {
+            .ttl = limits_,
+            .examines = true,
+            .no_quarantine = "the server deletes the node of a session that ends at once, and nothing remembers it",
+            .no_detach =
+                "a node lasts as long as the session of its process, whose timeout the server does not change"};
+    }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         zookeeper::claim(ensemble_, std::move(request), std::move(handler));
@@ -84,18 +93,6 @@ public:
     /** The timeout of each session limits the tolerated silence. */
     void shortest_ttl(std::chrono::milliseconds) override {}
     [[nodiscard]] std::string describe() const override { return ensemble_->name(); }
-    [[nodiscard]] TtlLimits ttl_limits() const noexcept override { return limits_; }
-
-    [[nodiscard]] char const* no_quarantine() const noexcept override
-    {
-        return "the server deletes the node of a session that ends at once, and nothing remembers it";
-    }
-
-    [[nodiscard]] char const* no_detach() const noexcept override
-    {
-        return "a node lasts as long as the session of its process, whose timeout the server does not change";
-    }
-
     void shutdown() noexcept override
     {
         // the destructor runs on any thread, and must have nothing left to do

@@ -55,7 +55,7 @@ ZookeeperConfig config_from(Url const& url)
     return config;
 }
 
-Backend::TtlLimits limits_of(ZookeeperConfig const& config) noexcept
+TtlLimits limits_of(ZookeeperConfig const& config) noexcept
 {
     // the library refuses shorter ttls for every store
     return {

@@ -20,7 +20,7 @@ namespace tenure::zookeeper
  *  @throws std::invalid_argument naming field, value and rule; never the password */
 void check_config(ZookeeperConfig const& config);
 
-[[nodiscard]] Backend::TtlLimits limits_of(ZookeeperConfig const& config) noexcept;
+[[nodiscard]] TtlLimits limits_of(ZookeeperConfig const& config) noexcept;
 
 /** `zookeeper://host:2181,host:2181/chroot`, without user and password. */
 [[nodiscard]] std::string describe(ZookeeperConfig const& config);

@@ -41,11 +41,11 @@ public:
     {
         auto runtime = make_runtime(context_);
         auto backend = subject_->connect(runtime);
-        no_detach_ = backend->no_detach();
+        no_detach_ = backend->capabilities().no_detach;
         return {std::move(runtime), std::move(backend), StoreOptions{.worker_name = std::move(worker_name)}};
     }
 
-    /** As `Backend::no_detach`, of the store that was opened last. */
+    /** As `Capabilities::no_detach`, of the store that was opened last. */
     [[nodiscard]] char const* no_detach() const noexcept { return no_detach_; }
 
     /** Runs the loop until the condition holds. @throws std::runtime_error if it does not within the limit */

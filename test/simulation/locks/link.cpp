@@ -79,6 +79,7 @@ public:
     {
     }
 
+    [[nodiscard]] Capabilities capabilities() const noexcept override { return {.keeps_line = true}; }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         std::string owner = request.owner;
@@ -136,7 +137,6 @@ public:
     {
         return std::make_unique<Subscription>(link_, *range, as, std::move(handler));
     }
-    [[nodiscard]] bool keeps_line() const noexcept override { return true; }
     void leave_line(KeyRangePtr range) override
     {
         if (!link_->dead_ && link_->reachable_ && !link_->loses_requests_)
@@ -160,10 +160,6 @@ public:
                 return domain.evict(request, now);
             },
             std::move(handler));
-    }
-    void examine(std::chrono::milliseconds, Deadline, ReplyHandler<Findings> handler) override
-    {
-        runtime_->post([handler = std::move(handler)]() mutable { std::move(handler)(Findings{}); });
     }
     void on_reachable(std::function<void()> handler) override { link_->on_reachable_.push_back(std::move(handler)); }
     void shortest_ttl(std::chrono::milliseconds) override {}

@@ -78,6 +78,7 @@ public:
     {
     }
 
+    [[nodiscard]] Capabilities capabilities() const noexcept override { return backend_->capabilities(); }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         auto message = about(Kind::claim, *request.range, request.owner, request.ttl);
@@ -140,20 +141,15 @@ public:
     {
         backend_->examine(ttl, not_after, std::move(handler));
     }
-    [[nodiscard]] bool keeps_line() const noexcept override { return backend_->keeps_line(); }
     void leave_line(KeyRangePtr range) override
     {
         access_.leaves_line(range_id(*range));
         backend_->leave_line(std::move(range));
     }
-    [[nodiscard]] bool frees_silently() const noexcept override { return backend_->frees_silently(); }
     void drop_abandoned() override { backend_->drop_abandoned(); }
     void on_reachable(std::function<void()> handler) override { backend_->on_reachable(std::move(handler)); }
     void shortest_ttl(std::chrono::milliseconds ttl) override { backend_->shortest_ttl(ttl); }
     [[nodiscard]] std::string describe() const override { return backend_->describe(); }
-    [[nodiscard]] TtlLimits ttl_limits() const noexcept override { return backend_->ttl_limits(); }
-    [[nodiscard]] char const* no_quarantine() const noexcept override { return backend_->no_quarantine(); }
-    [[nodiscard]] char const* no_detach() const noexcept override { return backend_->no_detach(); }
     void shutdown() noexcept override { backend_->shutdown(); }
 
 private:

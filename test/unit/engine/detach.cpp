@@ -392,7 +392,10 @@ TEST_CASE("a store that cannot keep keys refuses to detach in its own words, and
     ScriptedStore test;
     struct Unable : ScriptedBackend {
         using ScriptedBackend::ScriptedBackend;
-        [[nodiscard]] char const* no_detach() const noexcept override { return "it forgets at once"; }
+        [[nodiscard]] Capabilities capabilities() const noexcept override
+        {
+            return {.no_detach = "it forgets at once"};
+        }
     };
     auto const backend = std::make_shared<Unable>(test.runtime);
     Store const store(test.runtime, backend, {"worker", {}});

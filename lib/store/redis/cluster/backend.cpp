@@ -80,6 +80,16 @@ public:
     ClusterBackend& operator=(ClusterBackend const&) = delete;
     ~ClusterBackend() override { ClusterBackend::shutdown(); }
 
+    [[nodiscard]] Capabilities capabilities() const noexcept override
+    {
+        // other programs may delete keys without publishing
+        return {
+            .keeps_line = true,
+            .frees_silently = true,
+            .examines = true,
+            .no_quarantine = nullptr,
+            .no_detach = nullptr};
+    }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         auto const slot = shared_slot(*request.range);
@@ -162,15 +172,11 @@ public:
         return observers_.watch(node, *range, subscribe, std::move(handler));
     }
 
-    [[nodiscard]] bool keeps_line() const noexcept override { return true; }
     void leave_line(KeyRangePtr range) override
     {
         auto const node = slots_->at(hash_slot(line_of(*range))).follows;
         redis::leave_line(node, std::move(range));
     }
-    /// other programs may delete keys without publishing
-    [[nodiscard]] bool frees_silently() const noexcept override { return true; }
-
     /** Checks the map, and the node that serves the first hash slot. */
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
@@ -207,9 +213,6 @@ public:
         slots_->searches().drop_abandoned();
         cluster_->drop_abandoned();
     }
-    [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
-    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
-
     [[nodiscard]] std::string describe() const override { return cluster_->name(); }
 
     void shutdown() noexcept override

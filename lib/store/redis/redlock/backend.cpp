@@ -29,6 +29,16 @@ public:
     {
     }
 
+    [[nodiscard]] Capabilities capabilities() const noexcept override
+    {
+        // other programs may delete keys without publishing
+        return {
+            .frees_silently = true,
+            .single_use_owners = true,
+            .examines = true,
+            .no_quarantine = nullptr,
+            .no_detach = nullptr};
+    }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         claims_->claim(std::move(request), std::move(handler));
@@ -56,10 +66,6 @@ public:
     {
         return redlock::watch(quorum_, range, std::move(handler));
     }
-
-    /// other programs may delete keys without publishing
-    [[nodiscard]] bool frees_silently() const noexcept override { return true; }
-
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
         redlock::ready(quorum_, not_after, std::move(handler));
@@ -98,9 +104,6 @@ public:
         for (auto const& node : quorum_->nodes())
             node->drop_abandoned();
     }
-    [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
-    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
-
     [[nodiscard]] std::string describe() const override
     {
         // only host and port of each node, because the rest is equal for all
@@ -114,8 +117,6 @@ public:
         }
         return name;
     }
-
-    [[nodiscard]] bool single_use_owners() const noexcept override { return true; }
 
     void shutdown() noexcept override
     {

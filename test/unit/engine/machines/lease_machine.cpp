@@ -16,7 +16,7 @@ constexpr auto no_slack = Clock::duration::zero();
 
 LeaseTerms terms_of(milliseconds ttl)
 {
-    return make_terms("test", ttl, LeaseOptions{}, Backend::TtlLimits{});
+    return make_terms("test", ttl, LeaseOptions{}, TtlLimits{});
 }
 
 LeaseMachine held(LeaseTerms const& terms)
@@ -39,7 +39,7 @@ TEST_CASE("the notice is a tenth of the ttl, at least 20 ms, at most a third")
     CHECK(terms_of(150ms).notice == 20ms);
     LeaseOptions options;
     options.notice = 34ms;
-    CHECK_THROWS_AS(make_terms("test", 100ms, options, Backend::TtlLimits{}), std::invalid_argument);
+    CHECK_THROWS_AS(make_terms("test", 100ms, options, TtlLimits{}), std::invalid_argument);
 }
 
 TEST_CASE("a renewal is due at a third of the ttl, and leaves earlier only within the slack")
@@ -54,7 +54,7 @@ TEST_CASE("a renewal is due at the interval that was asked for, longer or shorte
     for (auto const interval : {100ms, 1900ms}) {
         LeaseOptions options;
         options.renew_interval = interval;
-        auto machine = held(make_terms("test", 3s, options, Backend::TtlLimits{}));
+        auto machine = held(make_terms("test", 3s, options, TtlLimits{}));
         auto now = granted_at;
         for (int i = 0; i < 3; ++i) {
             CHECK(machine.tick(now + interval - 1ms, no_slack).renew == 0);
@@ -78,7 +78,7 @@ TEST_CASE("the longest interval between renewals leaves time for a second one wh
                 auto const terms = [&] {
                     for (;; options.renew_interval -= 1ms)
                         try {
-                            return make_terms("test", ttl, options, Backend::TtlLimits{});
+                            return make_terms("test", ttl, options, TtlLimits{});
                         } catch (std::invalid_argument const&) {
                             REQUIRE(options.renew_interval > 1ms);
                         }
@@ -224,7 +224,7 @@ TEST_CASE("on request the token fires at the first renewal that fails or is over
 {
     LeaseOptions options;
     options.cancel_when = CancelWhen::first_failed_renewal;
-    auto const terms = make_terms("test", 3s, options, Backend::TtlLimits{});
+    auto const terms = make_terms("test", 3s, options, TtlLimits{});
     SECTION("failed")
     {
         auto machine = held(terms);
@@ -335,7 +335,7 @@ TEST_CASE("max_hold ends a lease however well the store answers")
 {
     LeaseOptions options;
     options.max_hold = 5s;
-    auto machine = held(make_terms("test", 3s, options, Backend::TtlLimits{}));
+    auto machine = held(make_terms("test", 3s, options, TtlLimits{}));
     auto now = granted_at;
     for (;;) {
         auto const step = machine.tick(now, no_slack);
@@ -355,7 +355,7 @@ TEST_CASE("max_hold may be as long as its type allows")
 {
     LeaseOptions options;
     options.max_hold = milliseconds::max();
-    auto machine = held(make_terms("test", 3s, options, Backend::TtlLimits{}));
+    auto machine = held(make_terms("test", 3s, options, TtlLimits{}));
     CHECK(machine.fires_at() == machine.valid_until() - 300ms);
     CHECK(machine.fires_because() == CancelReason::expired);
     CHECK(machine.tick(granted_at, no_slack).fire == CancelReason::none);
@@ -375,7 +375,7 @@ TEST_CASE("a manual lease renews only on request")
 {
     LeaseOptions options;
     options.renewal = Renewal::manual;
-    auto machine = held(make_terms("test", 3s, options, Backend::TtlLimits{}));
+    auto machine = held(make_terms("test", 3s, options, TtlLimits{}));
     CHECK(machine.tick(granted_at + 2s, no_slack).renew == 0);
     auto const attempt = machine.renew_now(0ms, granted_at + 2s).renew;
     CHECK(attempt != 0);
@@ -422,7 +422,7 @@ TEST_CASE("bad durations are refused by name, value and rule")
 {
     auto const message = [](milliseconds ttl, LeaseOptions const& options) {
         try {
-            (void)make_terms("LockConfig", ttl, options, Backend::TtlLimits{});
+            (void)make_terms("LockConfig", ttl, options, TtlLimits{});
         } catch (std::invalid_argument const& error) {
             return std::string(error.what());
         }
@@ -451,7 +451,7 @@ TEST_CASE("bad durations are refused by name, value and rule")
     for (auto const pause : {10ms, 60'000ms}) {
         LeaseOptions paused;
         paused.max_poll_interval = pause;
-        CHECK(make_terms("LockConfig", 3s, paused, Backend::TtlLimits{}).max_poll_interval == pause);
+        CHECK(make_terms("LockConfig", 3s, paused, TtlLimits{}).max_poll_interval == pause);
     }
 }
 

@@ -582,8 +582,8 @@ TEST_CASE("where the line is refused, releases announce blindly for the rest of 
 TEST_CASE("leaving the line takes the name out that releases carry, and only while connected", "[redis][requests]")
 {
     RequestsSetting setting;
-    REQUIRE(setting.backend->keeps_line());
-    REQUIRE(setting.backend->frees_silently());
+    REQUIRE(setting.backend->capabilities().keeps_line);
+    REQUIRE(setting.backend->capabilities().frees_silently);
     setting.backend->leave_line(named_key("a"));
     CHECK(setting.connections.made.empty());
     setting.connect();

@@ -285,7 +285,7 @@ TEST_CASE("a claim that does not wait leaves a line in another slot alone", "[cl
 TEST_CASE("leaving a line asks the node that has it", "[cluster]")
 {
     SpreadPool pool;
-    REQUIRE(pool.cluster.backend->keeps_line());
+    REQUIRE(pool.cluster.backend->capabilities().keeps_line);
     pool.cluster.backend->leave_line(pool.range);
     pool.cluster.runtime->run_ready();
     CHECK(pool.last(pool.home).at(0) == "LREM");

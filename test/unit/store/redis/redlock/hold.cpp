@@ -204,8 +204,8 @@ TEST_CASE("a hint is passed on when a majority has told, or a moment after the f
     events.clear();
     // a quorum keeps no line: the key may be free for any of its waiters
     auto const news = GENERATE(WatchEvent::hint, WatchEvent::our_turn, WatchEvent::others_turn);
-    CHECK(quorum.backend->frees_silently());
-    CHECK_FALSE(quorum.backend->keeps_line());
+    CHECK(quorum.backend->capabilities().frees_silently);
+    CHECK_FALSE(quorum.backend->capabilities().keeps_line);
     quorum[0].watch_handler(news);
     CHECK(events.empty());
     SECTION("a majority")
