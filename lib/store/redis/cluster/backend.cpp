@@ -98,10 +98,10 @@ public:
             if (slot)
                 slots->at(*slot).claims->add(std::move(one), std::move(answer));
             else
-                multi_slot_claim(slots, std::move(one), std::move(answer));
+                multi_slot_claim(slots, std::move(one)).start(std::move(answer));
         };
         if (line_is_elsewhere)
-            claim_in_line(slots_, std::move(attempt), std::move(request), std::move(handler));
+            claim_in_line(slots_, std::move(attempt), std::move(request)).start(std::move(handler));
         else
             attempt(std::move(request), std::move(handler));
     }
@@ -157,7 +157,10 @@ public:
         if (slot)
             withdraw_counted(of_range(*range, *slot), std::move(request), std::move(answer));
         else
-            multi_slot_withdraw(slots_, std::move(request), std::move(answer));
+            multi_slot_withdraw(slots_, std::move(request))
+                .start([answer = std::move(answer)](CountedWithdrawReply&& reply) mutable {
+                    answer(std::move(reply.reply), reply.freed);
+                });
     }
 
     [[nodiscard]] std::unique_ptr<Watch>
@@ -189,7 +192,7 @@ public:
             auto const node = of_range(*range, *slot);
             redis::inspect(node, std::move(range), not_after, std::move(handler));
         } else {
-            multi_slot_inspect(slots_, std::move(range), not_after, std::move(handler));
+            multi_slot_inspect(slots_, std::move(range), not_after).start(std::move(handler));
         }
     }
 
@@ -201,7 +204,7 @@ public:
 
     void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
     {
-        examine_cluster(cluster_, for_examination_, ttl, not_after, std::move(handler));
+        examine_cluster(cluster_, for_examination_, ttl, not_after).start(std::move(handler));
     }
 
     void on_reachable(std::function<void()> handler) override { cluster_->on_reachable(std::move(handler)); }

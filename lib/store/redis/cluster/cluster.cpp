@@ -83,7 +83,7 @@ ClusterNode* Cluster::serving(HashSlot slot)
     return &node;
 }
 
-void Cluster::wait(Deadline const& until, bool on_change, std::function<void()> task)
+void Cluster::wait(Deadline const& until, bool on_change, Task task)
 {
     waiting_.emplace(until.at(), Waiting{std::move(task), until, on_change});
     arm();
@@ -112,7 +112,7 @@ void Cluster::drop_abandoned_tasks()
 
 void Cluster::run_waiting(std::function<bool(Waiting const&)> const& chosen)
 {
-    std::vector<std::function<void()>> tasks;
+    std::vector<Task> tasks;
     for (auto entry = waiting_.begin(); entry != waiting_.end();) {
         if (chosen(entry->second)) {
             tasks.push_back(std::move(entry->second.task));
@@ -121,7 +121,7 @@ void Cluster::run_waiting(std::function<bool(Waiting const&)> const& chosen)
             ++entry;
         }
     }
-    for (auto const& task : tasks)
+    for (auto& task : tasks)
         task();
 }
 
@@ -165,7 +165,7 @@ void Cluster::arm()
 void Cluster::tick()
 {
     auto const now = runtime_->now();
-    std::vector<std::function<void()>> tasks;
+    std::vector<Task> tasks;
     while (!waiting_.empty() && waiting_.begin()->first <= now) {
         tasks.push_back(std::move(waiting_.begin()->second.task));
         waiting_.erase(waiting_.begin());
@@ -174,7 +174,7 @@ void Cluster::tick()
         tend();
     drop_abandoned_tasks();
     arm();
-    for (auto const& task : tasks)
+    for (auto& task : tasks)
         task();
 }
 
@@ -191,7 +191,7 @@ void Cluster::close() noexcept
     topology_->close();
     nodes_->close();
     for (auto& [until, waiting] : std::exchange(waiting_, {}))
-        runtime_->post([task = std::move(waiting.task)] { task(); });
+        runtime_->post(std::move(waiting.task));
 }
 
 } // namespace tenure::redis

@@ -59,7 +59,7 @@ public:
 
     /** Runs the task at `until`, or earlier if `on_change` is set and the map may have changed; at the latest in
      *  `close`. */
-    void wait(Deadline const& until, bool on_change, std::function<void()> task);
+    void wait(Deadline const& until, bool on_change, Task task);
 
     /** Drops unwritten requests whose owners have given up (see Deadline). */
     void drop_abandoned();
@@ -78,7 +78,7 @@ public:
 
 private:
     struct Waiting {
-        std::function<void()> task;
+        Task task;
         Deadline until;
         bool on_change = false;
     };

@@ -7,14 +7,14 @@
 #include "store/redis/claim.hpp"
 #include "store/redis/range_cache.hpp"
 
-#include <tenure/errc.hpp>
-
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <variant>
-#include <vector>
 
 namespace tenure::redis
 {
@@ -26,205 +26,166 @@ using namespace std::chrono_literals;
 
 // Keys of the first probe. Further probes are larger: a usual pool has a free key early.
 constexpr std::uint32_t first_probe = 128;
-// How long a node may take to answer a probe. A claim of the same owner is worth waiting for; a free key can be found
-// elsewhere.
+// How long a node may take to answer a probe for free keys: one can be found elsewhere.
 constexpr auto probe_within = 500ms;
-constexpr auto search_within = 2000ms;
 // How long keys of other slots are preferred to keys of a slot that refused a claim.
 constexpr auto avoided_for = 250ms;
 
-class MultiSlotClaim : public std::enable_shared_from_this<MultiSlotClaim>
+/** The free keys that a claim has found, and has not tried yet. */
+class FreeKeys
 {
 public:
-    MultiSlotClaim(std::shared_ptr<SlotContexts> slots, ClaimRequest request, ReplyHandler<ClaimReply> handler)
-        : slots_(std::move(slots))
-        , request_(std::move(request))
-        , handler_(std::move(handler))
+    FreeKeys(SlotContexts& slots, KeyRange const& range)
+        : slots_(slots)
+        , range_(range)
     {
     }
 
-    /** Begins when few other claims search for a free key. */
-    void start()
+    /** Adds the free keys of a probe. @returns the key that has the owner already; later keys are not added */
+    [[nodiscard]] std::optional<std::uint32_t> add(MultiSlotPart const& part, Probes const& probes)
     {
-        slots_->searches().begin(request_.not_after, [self = shared_from_this()](auto&& turn) {
-            if (auto* const failure = std::get_if<Failure>(&turn)) {
-                self->finish(std::move(*failure));
-                return;
-            }
-            self->place_ = std::get<store::ClaimWindow::Place>(std::move(turn));
-            self->probe_next();
-        });
-    }
-
-private:
-    void probe_next()
-    {
-        bool const searching = request_.earliest_attempt.has_value();
-        auto const wanted = searching || next_ > 0 ? largest_probe : first_probe;
-        auto const part = part_of(request_.range, next_, wanted);
-        auto const deadline =
-            request_.not_after.no_later_than(slots_->runtime().now() + (searching ? search_within : probe_within));
-        auto const urgency = next_ == 0 && !has_claimed_ ? resp::Urgency::first : resp::Urgency::step;
-        probe(
-            slots_, part, {request_.owner, deadline, searching, urgency},
-            [self = shared_from_this(), part](Probes probes) { self->probed(part, std::move(probes)); });
-    }
-
-    void probed(MultiSlotPart const& part, Probes probes)
-    {
-        next_ = part.end();
-        if (!unreadable_)
-            unreadable_ = std::move(probes.why);
         for (std::uint32_t i = 0; i < part.count; ++i) {
-            if (probes.keys[i] == KeyProbe::own) {
-                claim_key(part.first + i, true);
-                return;
-            }
+            if (probes.keys[i] == KeyProbe::own)
+                return part.first + i;
             if (probes.keys[i] == KeyProbe::free)
-                free_.push_back(part.first + i);
+                keys_.push_back(part.first + i);
         }
-        bool const searching = request_.earliest_attempt.has_value();
-        if (searching && unreadable_)
-            // the owner may already hold the unreadable key
-            finish(std::move(*unreadable_));
-        else if (searching && next_ < request_.range->count)
-            probe_next();
-        else
-            take_next();
+        return std::nullopt;
     }
 
-    void take_next()
+    /** Takes the key to try next, if possible one whose slot has not refused recently. After a failover all keys of
+     *  some nodes may be closed: skips slots that are known to be closed. */
+    [[nodiscard]] std::optional<std::uint32_t> take()
     {
-        skip_closed();
-        if (tried_ < free_.size()) {
-            prefer_others();
-            claim_key(free_[tried_++], false);
-        } else if (next_ < request_.range->count) {
-            probe_next();
-        } else if (unreadable_) {
-            finish(std::move(*unreadable_));
-        } else {
-            answer_busy();
-        }
+        while (!keys_.empty() && note_closed(keys_.front()))
+            keys_.pop_front();
+        if (keys_.empty())
+            return std::nullopt;
+        auto chosen = std::ranges::find_if(keys_, [this, now = slots_.runtime().now()](std::uint32_t index) {
+            return slots_.of(range_, index).avoid_until <= now;
+        });
+        if (chosen == keys_.end())
+            chosen = keys_.begin();
+        auto const index = *chosen;
+        keys_.erase(chosen);
+        return index;
     }
 
-    /// After a failover all keys of some nodes may be closed: skips slots that are known to be closed.
-    void skip_closed()
+    /** Notes when the key's slot opens. False if it is open, as far as this store knows. */
+    bool note_closed(std::uint32_t index)
     {
-        auto const now = slots_->runtime().now();
-        while (tried_ < free_.size() && note_closed(free_[tried_], now))
-            ++tried_;
-    }
-
-    /// @returns false if the key's slot is open, as far as this store knows
-    bool note_closed(std::uint32_t index, Instant now)
-    {
-        auto const until = slots_->of(*request_.range, index).fails_fast->closed_until();
-        if (until <= now)
+        auto const until = slots_.of(range_, index).fails_fast->closed_until();
+        if (until <= slots_.runtime().now())
             return false;
         opens_ = std::min(opens_, until);
         return true;
     }
 
-    /// Moves the first key whose slot has not refused recently to the front.
-    void prefer_others()
-    {
-        auto const now = slots_->runtime().now();
-        auto const begin = free_.begin() + static_cast<std::ptrdiff_t>(tried_);
-        auto const found = std::find_if(begin, free_.end(), [&](std::uint32_t index) {
-            return slots_->of(*request_.range, index).avoid_until <= now;
-        });
-        if (found != free_.end())
-            std::rotate(begin, found, found + 1);
-    }
+    /** When the first closed slot opens after a failover; max: none is closed. */
+    [[nodiscard]] Instant opens() const noexcept { return opens_; }
 
-    void claim_key(std::uint32_t index, bool own)
-    {
-        // from now on the node of the key sets the pace
-        has_claimed_ = true;
-        place_ = {};
-        ClaimRequest request = request_;
-        request.range = single_key(*request_.range, index);
-        // the line is in another slot
-        request.waits = Waits::no;
-        auto const& slot = slots_->of(*request_.range, index);
-        auto then = [self = shared_from_this(), index](ClaimReply reply) { self->claimed(index, std::move(reply)); };
-        if (own) {
-            // the claim is extended at its node, and follows a migrating slot
-            claim(slot.follows, {std::move(request), std::move(then), {}, resp::Urgency::step});
-            return;
-        }
+private:
+    SlotContexts& slots_;
+    KeyRange const& range_;
+    /// in the order of the range
+    std::deque<std::uint32_t> keys_;
+    /// see `opens`
+    Instant opens_ = Instant::max();
+};
+
+/** Claims one key of the range.
+ *  @param own  it has the owner: the claim is extended at its node, and follows a migrating slot */
+store::Step<ClaimReply> claim_key(SlotContext const& slot, ClaimRequest request, std::uint32_t index, bool own)
+{
+    request.range = single_key(*request.range, index);
+    // the line is in another slot
+    request.waits = Waits::no;
+    if (!own)
         // a new claim: the search has not found the owner
         request.earliest_attempt = std::nullopt;
-        slot.multi_slot_claims->add(std::move(request), std::move(then));
+    return store::Step<ClaimReply>([server = slot.follows, claims = slot.multi_slot_claims,
+                                    request = std::move(request), own](ReplyHandler<ClaimReply> handler) mutable {
+        if (own)
+            claim(server, {std::move(request), std::move(handler), {}, resp::Urgency::step});
+        else
+            claims->add(std::move(request), std::move(handler));
+    });
+}
+
+/** The reply to the claim of one key as the reply to the claim of the range. */
+ClaimReply reply_of(SlotContexts& slots, KeyRange const& range, std::uint32_t index, ClaimReply reply)
+{
+    if (auto* const granted = std::get_if<Granted>(&reply))
+        granted->index = index;
+    else
+        slots.of(range, index).avoid_until = slots.runtime().now() + avoided_for;
+    if (auto* const unconfirmed = std::get_if<Unconfirmed>(&reply))
+        unconfirmed->grant.index = index;
+    return reply;
+}
+
+/** Makes the reply if no key could be claimed.
+ *  @param opens  see `FreeKeys` */
+store::Request<ClaimReply> find_busy(std::shared_ptr<SlotContexts> slots, ClaimRequest request, Instant opens)
+{
+    auto const now = slots->runtime().now();
+    if (opens != Instant::max()) {
+        // a survey would count free keys of closed slots as free at once
+        auto const opens_in = std::chrono::ceil<std::chrono::milliseconds>(opens - now);
+        co_return Busy{std::max(opens_in, std::chrono::milliseconds(1)), false};
     }
-
-    void claimed(std::uint32_t index, ClaimReply reply)
-    {
-        if (std::holds_alternative<Busy>(reply)) {
-            // another claim was faster, or claims are closed there
-            (void)note_closed(index, slots_->runtime().now());
-            take_next();
-            return;
-        }
-        if (auto* const granted = std::get_if<Granted>(&reply))
-            granted->index = index;
-        else if (auto* const unconfirmed = std::get_if<Unconfirmed>(&reply))
-            unconfirmed->grant.index = index;
-        if (!std::holds_alternative<Granted>(reply))
-            slots_->of(*request_.range, index).avoid_until = slots_->runtime().now() + avoided_for;
-        finish(std::move(reply));
+    std::optional<Survey> seen;
+    if (survey_is_due(slots->multi_slot_ranges(), request, now)) {
+        auto look = store::as_step(survey(slots, request.range, request.not_after.no_later_than(now + probe_within)));
+        seen = co_await look;
     }
-
-    void answer_busy()
-    {
-        auto& ranges = slots_->multi_slot_ranges();
-        auto const now = slots_->runtime().now();
-        if (opens_ != Instant::max()) {
-            // a survey would count free keys of closed slots as free at once
-            auto const opens_in = std::chrono::ceil<std::chrono::milliseconds>(opens_ - now);
-            finish(Busy{std::max(opens_in, std::chrono::milliseconds(1)), false});
-            return;
-        }
-        if (!survey_is_due(ranges, request_, now)) {
-            finish(busy_reply(ranges, request_.range, now, std::nullopt));
-            return;
-        }
-        auto const deadline = request_.not_after.no_later_than(now + probe_within);
-        survey(slots_, request_.range, deadline, [self = shared_from_this()](MultiSlotSurvey const& survey) {
-            bool const complete = survey.seen == self->request_.range->count;
-            Survey const seen{survey.earliest_expiry, complete ? survey.foreign : 0};
-            self->finish(busy_reply(
-                self->slots_->multi_slot_ranges(), self->request_.range, self->slots_->runtime().now(), seen));
-        });
-    }
-
-    void finish(ClaimReply reply) { std::move(handler_)(std::move(reply)); }
-
-    std::shared_ptr<SlotContexts> slots_;
-    ClaimRequest request_;
-    ReplyHandler<ClaimReply> handler_;
-    /// while it searches for a free key
-    store::ClaimWindow::Place place_;
-    /// a key was claimed, successfully or not
-    bool has_claimed_ = false;
-    /// the first key that was not probed yet
-    std::uint32_t next_ = 0;
-    /// keys that were free in a probe, in the order of the attempts
-    std::vector<std::uint32_t> free_;
-    std::size_t tried_ = 0;
-    /// when the first closed slot opens after a failover; max: none is closed
-    Instant opens_ = Instant::max();
-    /// why a key could not be read
-    std::optional<Failure> unreadable_;
-};
+    co_return busy_reply(slots->multi_slot_ranges(), request.range, slots->runtime().now(), seen);
+}
 
 } // namespace
 
-void multi_slot_claim(
-    std::shared_ptr<SlotContexts> const& slots, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+store::Request<ClaimReply> multi_slot_claim(std::shared_ptr<SlotContexts> slots, ClaimRequest request)
 {
-    std::make_shared<MultiSlotClaim>(slots, std::move(request), std::move(handler))->start();
+    // begins when few other claims search for a free key
+    store::Step<std::variant<store::ClaimWindow::Place, Failure>> turn(
+        [&](store::ClaimWindow::Turn take) { slots->searches().begin(request.not_after, std::move(take)); });
+    auto place = co_await turn;
+    bool const searching = request.earliest_attempt.has_value();
+    auto const within = searching ? search_within : probe_within;
+    FreeKeys free(*slots, *request.range);
+    // why a key could not be read
+    std::optional<Failure> unreadable;
+    for (std::uint32_t next = 0; next < request.range->count;) {
+        auto const part = part_of(request.range, next, searching || next > 0 ? largest_probe : first_probe);
+        auto const urgency = next == 0 ? resp::Urgency::first : resp::Urgency::step;
+        auto const deadline = request.not_after.no_later_than(slots->runtime().now() + within);
+        auto look = store::as_step(probe(slots, part, {request.owner, deadline, searching, urgency}));
+        auto probes = co_await look;
+        next = part.end();
+        if (!unreadable)
+            unreadable = std::move(probes.why);
+        auto const own = free.add(part, probes);
+        if (!own && searching && unreadable)
+            // the owner may already hold the unreadable key
+            co_return std::move(*unreadable);
+        if (!own && searching && next < request.range->count)
+            continue;
+        for (auto index = own ? own : free.take(); index; index = free.take()) {
+            auto attempt = claim_key(slots->of(*request.range, *index), request, *index, index == own);
+            // from now on the node of the key sets the pace
+            place = {};
+            auto reply = co_await attempt;
+            if (!std::holds_alternative<Busy>(reply))
+                co_return reply_of(*slots, *request.range, *index, std::move(reply));
+            // another claim was faster, or claims are closed there
+            free.note_closed(*index);
+        }
+    }
+    if (unreadable)
+        co_return std::move(*unreadable);
+    auto busy = store::as_step(find_busy(slots, request, free.opens()));
+    auto reply = co_await busy;
+    co_return std::move(reply);
 }
 
 } // namespace tenure::redis

@@ -35,17 +35,11 @@ std::optional<OpenSlot> read_open_slot(std::string_view word)
     if (!word.starts_with('[') || !word.ends_with(']'))
         return std::nullopt;
     word = word.substr(1, word.size() - 2);
-    for (std::string_view const arrow : {"->-", "-<-"}) {
-        auto const at = word.find(arrow);
-        if (at == std::string_view::npos)
-            continue;
-        auto const slot = number_from<std::uint32_t>(word.substr(0, at));
-        if (slot && *slot < hash_slot_count)
-            return OpenSlot{
-                static_cast<HashSlot>(*slot), arrow == "-<-",
-                std::string(word.substr(at + arrow.size()).substr(0, 64))};
-    }
-    return std::nullopt;
+    auto const slot = number_from<std::uint32_t>(take_until(word, '-'));
+    bool const importing = word.starts_with("<-");
+    if (!slot || *slot >= hash_slot_count || (!importing && !word.starts_with(">-")))
+        return std::nullopt;
+    return OpenSlot{static_cast<HashSlot>(*slot), importing, std::string(word.substr(2, 64))};
 }
 
 std::string describe(OpenSlot const& slot)
@@ -74,11 +68,11 @@ std::vector<OpenSlot> read_open_slots(std::string_view nodes)
             if (auto slot = read_open_slot(take_until(line, ' ')))
                 open.push_back(std::move(*slot));
     }
-    for (auto& slot : open)
+    for (auto& slot : open) {
         if (auto const known = addresses.find(slot.other); known != addresses.end() && !known->second.empty())
             slot.other = known->second;
-    for (auto& slot : open)
         std::ranges::replace_if(slot.other, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
+    }
     return open;
 }
 

@@ -5,11 +5,13 @@
 #include "slot_contexts.hpp"
 
 #include "store/redis/diagnose/examine.hpp"
-#include "store/redis/operations.hpp"
+
+#include <store/request.hpp>
 
 #include <tenure/backend/backend.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 
 namespace tenure::redis
@@ -18,22 +20,24 @@ namespace tenure::redis
 /** Claims a key of a spread range: plain reads find the free keys, and the lowest of them are claimed one after
  *  another, each as a range of one key, until one is granted. If an earlier attempt of the owner is unanswered, all
  *  nodes are searched for it first, and no key is taken while a node does not answer. */
-void multi_slot_claim(
-    std::shared_ptr<SlotContexts> const& slots, ClaimRequest request, ReplyHandler<ClaimReply> handler);
+[[nodiscard]] store::Request<ClaimReply> multi_slot_claim(std::shared_ptr<SlotContexts> slots, ClaimRequest request);
 
-/** Reads all keys of a spread range, and withdraws from the keys that have the owner. Also reports the number of freed
- *  keys, as far as the servers have answered. */
-void multi_slot_withdraw(
-    std::shared_ptr<SlotContexts> const& slots, WithdrawRequest request, CountedWithdrawal handler);
+/** Reply to a withdrawal, and the number of freed keys, as far as the servers have answered. */
+struct CountedWithdrawReply {
+    WithdrawReply reply;
+    std::uint32_t freed = 0;
+};
+
+/** Reads all keys of a spread range, and withdraws from the keys that have the owner. */
+[[nodiscard]] store::Request<CountedWithdrawReply>
+multi_slot_withdraw(std::shared_ptr<SlotContexts> slots, WithdrawRequest request);
 
 /** Describes the keys of a spread range: many at a time, one call per key. */
-void multi_slot_inspect(
-    std::shared_ptr<SlotContexts> const& slots, KeyRangePtr range, Deadline not_after,
-    ReplyHandler<InspectReply> handler);
+[[nodiscard]] store::Request<InspectReply>
+multi_slot_inspect(std::shared_ptr<SlotContexts> slots, KeyRangePtr range, Deadline not_after);
 
 /** Examines each master as `examine` does for one server, and checks that all hash slots are served. */
-void examine_cluster(
-    std::shared_ptr<Cluster> const& cluster, ExamineSettings settings, std::chrono::milliseconds ttl,
-    Deadline not_after, ReplyHandler<Findings> handler);
+[[nodiscard]] store::Request<Findings> examine_cluster(
+    std::shared_ptr<Cluster> cluster, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after);
 
 } // namespace tenure::redis

@@ -7,7 +7,7 @@
 #include "store/redis/replies.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
-#include <runtime/timer.hpp>
+#include <store/gather.hpp>
 
 #include <tenure/errc.hpp>
 
@@ -18,7 +18,6 @@
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 namespace tenure::redis
 {
@@ -34,38 +33,28 @@ constexpr auto line_up_within = 500ms;
 constexpr auto worth_telling = 1s;
 
 /** Runs a script on the line for a caller that must not wait for a hanging node. Without an answer within `within` the
- *  handler gets an unknown outcome, and a later answer is dropped. */
-void run_on_line(
-    ServerPtr const& node, Script const& script, std::string const& line, resp::EncodedArguments values,
-    Clock::duration within, Deadline const& not_after, OutcomeHandler handler)
+ *  outcome is unknown, and a later answer is dropped. */
+store::Request<Outcome> run_on_line(
+    ServerPtr node, Script const* script, std::string line, resp::EncodedArguments values, Clock::duration within,
+    Deadline not_after)
 {
-    struct Awaited {
-        /// owns the runtime
-        ServerPtr node;
-        /// empty: already called
-        OutcomeHandler handler;
-        Timer limit{node->runtime()};
-    };
-    auto const awaited = std::make_shared<Awaited>(node, std::move(handler));
-    awaited->limit.after(within, std::weak_ptr(awaited), [](Awaited& late) {
-        Outcome outcome;
-        outcome.delivery = Delivery::unknown;
-        outcome.error = errc::store_unavailable;
-        std::exchange(late.handler, nullptr)(std::move(outcome));
-    });
+    Outcome outcome;
+    outcome.delivery = Delivery::unknown;
+    outcome.error = errc::store_unavailable;
     auto keys = std::make_shared<resp::EncodedArguments>();
     keys->add(1).add(line);
+    auto const limit = node->runtime().now() + within;
     ScriptCall call;
-    call.script = &script;
+    call.script = script;
     call.keys = std::move(keys);
     call.values = std::move(values);
     call.urgency = resp::Urgency::step;
-    call.not_after = not_after.no_later_than(node->runtime().now() + within);
-    run_script(node->channel(), std::move(call), [awaited](Outcome&& outcome) {
-        awaited->limit.cancel();
-        if (auto then = std::exchange(awaited->handler, nullptr))
-            std::move(then)(std::move(outcome));
+    call.not_after = not_after.no_later_than(limit);
+    auto run = store::gather(node->runtime(), limit, [&](auto const& reply_to) {
+        run_script(node->channel(), std::move(call), reply_to([&](Outcome&& reply) { outcome = std::move(reply); }));
     });
+    co_await run;
+    co_return std::move(outcome);
 }
 
 ServerPtr const& node_of_line(SlotContexts& slots, KeyRange const& range)
@@ -73,66 +62,67 @@ ServerPtr const& node_of_line(SlotContexts& slots, KeyRange const& range)
     return slots.at(hash_slot(line_of(range))).follows;
 }
 
-/** Claims once; a grant leaves the line. */
-void claim_once(
-    std::shared_ptr<SlotContexts> const& slots, ClaimAttempt const& attempt, ClaimRequest request,
-    ReplyHandler<ClaimReply> handler)
-{
-    request.waits = Waits::no;
-    auto then = [slots, range = request.range, handler = std::move(handler)](ClaimReply&& reply) mutable {
-        if (std::holds_alternative<Granted>(reply))
-            leave_line(node_of_line(*slots, *range), range);
-        std::move(handler)(std::move(reply));
-    };
-    attempt(std::move(request), std::move(then));
-}
-
-/** Joins the line. The handler gets false if this store was already in it: then no release since this claim began has
- *  missed it. */
-void line_up(ServerPtr const& node, ClaimRequest const& request, OneShot<void(bool joined)> handler)
+/** Joins the line. False if this store was already in it: then no release since this claim began has missed it. */
+store::Request<bool> line_up(ServerPtr node, KeyRangePtr range, Waits waits, Deadline not_after)
 {
     resp::EncodedArguments values;
-    values.add(node->waiter()).add(request.waits == Waits::in_front ? "1" : "");
-    run_on_line(
-        node, scripts::line_up(), line_of(*request.range), std::move(values), line_up_within, request.not_after,
-        [node, range = request.range, handler = std::move(handler)](Outcome&& outcome) mutable {
-            auto const said = outcome.delivery == Delivery::answered ? outcome.reply.as_string() : std::string_view();
-            if (said.starts_with('?'))
-                note_line_refusal(*node, *range, said.substr(1));
-            else if (outcome.reply.is_error())
-                note_line_refusal(*node, *range, said);
-            std::move(handler)(said == "joined");
-        });
+    values.add(node->waiter()).add(waits == Waits::in_front ? "1" : "");
+    auto run = store::as_step(
+        run_on_line(node, &scripts::line_up(), line_of(*range), std::move(values), line_up_within, not_after));
+    auto const outcome = co_await run;
+    auto const said = outcome.delivery == Delivery::answered ? outcome.reply.as_string() : std::string_view();
+    if (said.starts_with('?'))
+        note_line_refusal(*node, *range, said.substr(1));
+    else if (outcome.reply.is_error())
+        note_line_refusal(*node, *range, said);
+    co_return said == "joined";
 }
 
-void hand_over(std::vector<Announcer::Handler> handlers, bool named_another)
+/** Takes names from the line for freed keys, and publishes them. True if the name of another store left the line.
+ *  @param in_shard  see `Announcer::Freed` */
+store::Request<bool>
+tell(std::shared_ptr<SlotContexts> slots, std::string stem, KeyRangePtr range, std::uint32_t freed, bool in_shard)
 {
-    for (auto& handler : handlers)
-        std::move(handler)(named_another);
+    auto const node = node_of_line(*slots, *range);
+    if (slots->cluster().closed() || !node->may_publish())
+        co_return false;
+    // facts about a node are unknown before its connection
+    if (node->channel()->generation() != 0)
+        in_shard = node->announces_in_shard();
+    resp::EncodedArguments values;
+    values.add(node->name_in_line()).add(stem).add(freed);
+    auto const& script = in_shard ? scripts::tell_freed_in_shard() : scripts::tell_freed();
+    auto run =
+        store::as_step(run_on_line(node, &script, line_of(*range), std::move(values), worth_telling, Instant::max()));
+    auto const outcome = co_await run;
+    // an error reply has no flags, such as a slot without a node or a loading server
+    auto const flags = outcome.delivery == Delivery::answered ? read_release_flags(outcome.reply, 1) : std::nullopt;
+    if (flags)
+        take_notes(*node, *range, flags->notes);
+    co_return flags && flags->keys == "2";
 }
 
 } // namespace
 
-void claim_in_line(
-    std::shared_ptr<SlotContexts> const& slots, ClaimAttempt attempt, ClaimRequest request,
-    ReplyHandler<ClaimReply> handler)
+store::Request<ClaimReply>
+claim_in_line(std::shared_ptr<SlotContexts> slots, ClaimAttempt attempt, ClaimRequest request)
 {
-    auto then = [slots, attempt, request, handler = std::move(handler)](ClaimReply&& reply) mutable {
-        auto const node = node_of_line(*slots, *request.range);
-        if (!std::holds_alternative<Busy>(reply) || !node->may_line_up()) {
-            std::move(handler)(std::move(reply));
-            return;
-        }
-        auto again = [slots, attempt = std::move(attempt), request, busy = std::move(reply),
-                      handler = std::move(handler)](bool joined) mutable {
-            if (joined)
-                claim_once(slots, attempt, std::move(request), std::move(handler));
-            else
-                std::move(handler)(std::move(busy));
-        };
-        line_up(node, request, std::move(again));
-    };
-    claim_once(slots, attempt, std::move(request), std::move(then));
+    auto const range = request.range;
+    auto const waits = std::exchange(request.waits, Waits::no);
+    auto const claim_once = [&](ReplyHandler<ClaimReply> handler) { attempt(request, std::move(handler)); };
+    store::Step<ClaimReply> first(claim_once);
+    auto reply = co_await first;
+    auto const node = node_of_line(*slots, *range);
+    if (std::holds_alternative<Busy>(reply) && node->may_line_up()) {
+        auto join = store::as_step(line_up(node, range, waits, request.not_after));
+        bool const joined = co_await join;
+        store::Step<ClaimReply> second(claim_once);
+        if (joined)
+            reply = co_await second;
+    }
+    if (std::holds_alternative<Granted>(reply))
+        leave_line(node_of_line(*slots, *range), range);
+    co_return std::move(reply);
 }
 
 bool Announcer::is_needed(KeyRange const& range, std::uint32_t index)
@@ -159,31 +149,11 @@ void Announcer::flush(FreedByStem all)
 {
     pending_.reset();
     for (auto& [stem, freed] : all)
-        tell(stem, std::move(freed));
-}
-
-void Announcer::tell(std::string const& stem, Freed freed)
-{
-    auto const line = line_of(*freed.range);
-    auto const node = slots_->at(hash_slot(line)).follows;
-    if (slots_->cluster().closed() || !node->may_publish()) {
-        hand_over(std::move(freed.handlers), false);
-        return;
-    }
-    // facts about a node are unknown before its connection
-    bool const in_shard = node->channel()->generation() != 0 ? node->announces_in_shard() : freed.in_shard;
-    resp::EncodedArguments values;
-    values.add(node->name_in_line()).add(stem).add(freed.keys);
-    run_on_line(
-        node, in_shard ? scripts::tell_freed_in_shard() : scripts::tell_freed(), line, std::move(values), worth_telling,
-        Instant::max(), [node, freed = std::move(freed)](Outcome&& outcome) mutable {
-            // an error reply has no flags, such as a slot without a node or a loading server
-            auto const flags =
-                outcome.delivery == Delivery::answered ? read_release_flags(outcome.reply, 1) : std::nullopt;
-            if (flags)
-                take_notes(*node, *freed.range, flags->notes);
-            hand_over(std::move(freed.handlers), flags && flags->keys == "2");
-        });
+        tell(slots_, stem, freed.range, freed.keys, freed.in_shard)
+            .start([handlers = std::move(freed.handlers)](bool named_another) mutable {
+                for (auto& handler : handlers)
+                    handler(named_another);
+            });
 }
 
 } // namespace tenure::redis

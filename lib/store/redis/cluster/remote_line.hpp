@@ -5,6 +5,8 @@
 
 #include "slot_contexts.hpp"
 
+#include <store/request.hpp>
+
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/one_shot.hpp>
 #include <tenure/key_range.hpp>
@@ -28,9 +30,8 @@ using ClaimAttempt = std::function<void(ClaimRequest, ReplyHandler<ClaimReply>)>
  *  If the attempt finds all keys held, the store joins the line, and tries again after the answer: a release between
  *  the attempt and the line did not name this store, but its key is free by now. A later release finds the name in the
  *  line. A grant leaves the line. */
-void claim_in_line(
-    std::shared_ptr<SlotContexts> const& slots, ClaimAttempt attempt, ClaimRequest request,
-    ReplyHandler<ClaimReply> handler);
+[[nodiscard]] store::Request<ClaimReply>
+claim_in_line(std::shared_ptr<SlotContexts> slots, ClaimAttempt attempt, ClaimRequest request);
 
 /** Notifies the waiters of ranges whose line is in another hash slot than the freed keys. Best effort. Keys of one
  *  range that were freed in one turn of the loop share a call.
@@ -67,7 +68,6 @@ private:
     using FreedByStem = std::map<std::string, Freed>;
 
     void flush(FreedByStem all);
-    void tell(std::string const& stem, Freed freed);
 
     std::shared_ptr<SlotContexts> slots_;
     /// keys freed in this turn; owned by the posted task, because the handlers may own this object and a destroyed

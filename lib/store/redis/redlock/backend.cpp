@@ -83,7 +83,7 @@ public:
 
     void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
     {
-        redlock::examine(quorum_, ttl, not_after, std::move(handler));
+        redlock::examine(quorum_, ttl, not_after).start(std::move(handler));
     }
 
     void on_reachable(std::function<void()> handler) override

@@ -4,6 +4,8 @@
 
 #include "quorum.hpp"
 
+#include <store/request.hpp>
+
 #include <tenure/backend/backend.hpp>
 
 #include <chrono>
@@ -35,8 +37,7 @@ void inspect(QuorumPtr const& quorum, KeyRangePtr range, Deadline not_after, Rep
 void ready(QuorumPtr const& quorum, Deadline not_after, ReplyHandler<ReadyReply> handler);
 
 /** Collects the findings about each node under its name, and the findings about all of them together. */
-void examine(
-    QuorumPtr const& quorum, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler);
+[[nodiscard]] store::Request<Findings> examine(QuorumPtr quorum, std::chrono::milliseconds ttl, Deadline not_after);
 
 /** Watches the range on all nodes. Each node announces a release separately; one hint is passed on, when a majority
  *  has announced it or shortly after the first. */

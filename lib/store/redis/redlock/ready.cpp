@@ -70,21 +70,13 @@ void ready(QuorumPtr const& quorum, Deadline not_after, ReplyHandler<ReadyReply>
         ->start(&redis::VoterBackend::ready_to_vote, limit);
 }
 
-void examine(QuorumPtr const& quorum, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler)
+store::Request<Findings> examine(QuorumPtr quorum, std::chrono::milliseconds ttl, Deadline not_after)
 {
-    struct Examination {
-        ReplyHandler<Findings> handler;
-        std::vector<Findings> by_node;
-        std::size_t missing;
-    };
-    auto const examination =
-        std::make_shared<Examination>(std::move(handler), std::vector<Findings>(quorum->size()), quorum->size());
-    for (std::size_t node = 0; node < quorum->size(); ++node)
-        quorum->nodes()[node]->examine(ttl, not_after, [quorum, examination, node](Findings findings) {
-            examination->by_node[node] = std::move(findings);
-            if (--examination->missing == 0)
-                std::move(examination->handler)(findings_of(*quorum, examination->by_node));
-        });
+    auto ask = store::all_of<Findings>(quorum->size(), [&](std::size_t node, ReplyHandler<Findings> handler) {
+        quorum->nodes()[node]->examine(ttl, not_after, std::move(handler));
+    });
+    auto by_node = co_await ask;
+    co_return findings_of(*quorum, by_node);
 }
 
 } // namespace tenure::redlock

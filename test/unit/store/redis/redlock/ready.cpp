@@ -7,6 +7,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -86,6 +87,18 @@ TEST_CASE("Redlock says at the deadline which servers are missing")
     CHECK_FALSE(refused.fatal);
     CHECK(refused.detail.find("redis://c:6379/0: connection refused") != std::string::npos);
     CHECK(refused.detail.find("redis://d:6379/0: no answer in time") != std::string::npos);
+}
+
+TEST_CASE("an examination of Redlock has the findings of every server, under the name of the server")
+{
+    ScriptedQuorum quorum{3};
+    std::optional<Findings> findings;
+    quorum.backend->examine(10s, quorum.runtime->now() + 5s, [&](Findings found) { findings = std::move(found); });
+    REQUIRE(findings);
+    REQUIRE(findings->size() == 4);
+    CHECK(findings->at(0).subject == "quorum");
+    for (std::size_t node = 0; node < 3; ++node)
+        CHECK(findings->at(node + 1).subject == quorum[node].describe() + ": clock");
 }
 
 } // namespace tenure::test

@@ -77,7 +77,7 @@ public:
     }
     void examine(std::chrono::milliseconds, Deadline, ReplyHandler<Findings> handler) override
     {
-        std::move(handler)(Findings{});
+        std::move(handler)(Findings{{Finding::Severity::ok, "clock", "in step", ""}});
     }
     void on_reachable(std::function<void()>) override {}
     void shortest_ttl(std::chrono::milliseconds) override {}
