@@ -1,0 +1,91 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "demo/crew.hpp"
+#include "run/child_process.hpp"
+#include "run/inheritance.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <string_view>
+#include <vector>
+
+namespace tenure::tool
+{
+
+namespace
+{
+
+class CrewOfProcesses : public DemoCrew
+{
+public:
+    CrewOfProcesses(DemoSettings const& settings, DemoBoard& board, Inheritance const& inheritance)
+        : settings_(settings)
+        , board_(board)
+        , inheritance_(inheritance.with(board.descriptor()))
+    {
+    }
+
+    void start() override
+    {
+        auto const environment = environment_for_workers();
+        for (std::uint32_t index = 0; index < settings_.workers; ++index) {
+            processes_.push_back(std::make_unique<ChildProcess>(command(index), environment, inheritance_));
+            processes_.back()->open_gate();
+        }
+    }
+
+    void kill_victim() override { processes_.at(settings_.victim())->signal_group(SIGKILL); }
+
+    bool ended() override
+    {
+        bool all = true;
+        for (std::uint32_t index = 0; index < processes_.size(); ++index)
+            all = all && (index == settings_.victim() || processes_[index]->ended().has_value());
+        return all;
+    }
+
+    std::string describe() const override { return "processes of their own"; }
+
+private:
+    std::vector<std::string> command(std::uint32_t index) const
+    {
+        std::vector<std::string> result = {"/proc/self/exe", "demo-worker",
+                                           "--board",        std::to_string(board_.descriptor()),
+                                           "--index",        std::to_string(index),
+                                           "--pool",         settings_.pool,
+                                           "--size",         std::to_string(settings_.slots),
+                                           "--ttl",          std::to_string(settings_.ttl.count()) + "ms",
+                                           "--worker",       demo_worker_name(index)};
+        if (settings_.verbosity == 0)
+            result.emplace_back("--quiet");
+        for (int level = 0; level < settings_.verbosity; ++level)
+            result.emplace_back("-v");
+        return result;
+    }
+
+    /** The URL goes by the environment: it may hold a password, and a command line is public. */
+    std::vector<std::string> environment_for_workers() const
+    {
+        std::vector<std::string> result;
+        for (auto const* const* line = environ; *line != nullptr; ++line)
+            if (!std::string_view(*line).starts_with("TENURE_STORE="))
+                result.emplace_back(*line);
+        result.push_back("TENURE_STORE=" + settings_.url);
+        return result;
+    }
+
+    DemoSettings const& settings_;
+    DemoBoard& board_;
+    Inheritance inheritance_;
+    std::vector<std::unique_ptr<ChildProcess>> processes_;
+};
+
+} // namespace
+
+std::unique_ptr<DemoCrew>
+make_crew_of_processes(DemoSettings const& settings, DemoBoard& board, Inheritance const& inheritance)
+{
+    return std::make_unique<CrewOfProcesses>(settings, board, inheritance);
+}
+
+} // namespace tenure::tool

@@ -1,0 +1,49 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "output/report.hpp"
+
+#include <tenure/store.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tenure::tool
+{
+
+/** The keys that `tenure run` waits for. */
+class Wait
+{
+public:
+    /** @param ranges  one pool, or one or several locks
+     *  @param limit  milliseconds::max(): for ever */
+    Wait(Store store, std::vector<KeyRangePtr> ranges, std::chrono::milliseconds limit);
+
+    [[nodiscard]] Store const& store() const noexcept { return store_; }
+    [[nodiscard]] std::vector<KeyRangePtr> const& ranges() const noexcept { return ranges_; }
+    [[nodiscard]] bool is_for_slot() const noexcept { return ranges_.front()->numbered; }
+    [[nodiscard]] std::chrono::milliseconds limit() const noexcept { return limit_; }
+    /** `nightly`, `a, b` or `job:0..3`. */
+    [[nodiscard]] std::string names() const;
+    /** `the lock nightly`, `the locks a, b` or `a slot of job:0..3`. */
+    [[nodiscard]] std::string describe() const;
+    /** The holders of the keys, from the last answer of the store. */
+    [[nodiscard]] std::string describe_holders(std::vector<KeyState> const& states) const;
+
+private:
+    Store store_;
+    std::vector<KeyRangePtr> ranges_;
+    std::chrono::milliseconds limit_;
+};
+
+/** After one second of waiting, reports the keys, their holders and the durations. */
+[[nodiscard]] asio::awaitable<void> announce(Wait wait, Report report, std::shared_ptr<bool const> over);
+
+/** Why a wait ended without a lease: who still holds it, and what to do. */
+[[nodiscard]] asio::awaitable<std::string> explain_end(Wait wait);
+
+} // namespace tenure::tool
