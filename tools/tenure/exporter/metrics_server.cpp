@@ -89,29 +89,6 @@ Response make_response(Request const& request, http::status status, std::string 
 
 } // namespace
 
-/** Registers a connection while it waits for a request. */
-class MetricsServer::Silence
-{
-public:
-    Silence(std::list<Silence*>& all, beast::tcp_stream& stream)
-        : all_(all)
-        , stream_(stream)
-        , place_(all.insert(all.end(), this))
-    {
-    }
-    Silence(Silence const&) = delete;
-    Silence& operator=(Silence const&) = delete;
-    ~Silence() { all_.erase(place_); }
-
-    /** The pending read of the connection fails. */
-    void end() { stream_.cancel(); }
-
-private:
-    std::list<Silence*>& all_;
-    beast::tcp_stream& stream_;
-    std::list<Silence*>::iterator place_;
-};
-
 MetricsServer::MetricsServer(asio::any_io_executor executor, std::string const& address, MetricsPages pages)
     : acceptor_(listen(executor, address))
     , pages_(std::move(pages))
@@ -156,7 +133,8 @@ bool MetricsServer::close_longest_silent()
     // it is still registered when the next connection comes before its read has failed
     auto* const longest = silent_.front();
     silent_.splice(silent_.end(), silent_, silent_.begin());
-    longest->end();
+    // its pending read fails
+    longest->cancel();
     return true;
 }
 
@@ -170,11 +148,9 @@ asio::awaitable<void> MetricsServer::serve(tcp::socket socket)
         http::request_parser<http::empty_body> parser;
         parser.header_limit(longest_header);
         stream.expires_after(silence_limit);
-        std::tuple<boost::system::error_code, std::size_t> read;
-        {
-            Silence const silence(silent_, stream);
-            read = co_await http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
-        }
+        auto const place = silent_.insert(silent_.end(), &stream);
+        auto const read = co_await http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
+        silent_.erase(place);
         if (std::get<0>(read))
             break;
         auto const& request = parser.get();

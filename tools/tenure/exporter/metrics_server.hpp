@@ -4,6 +4,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -42,8 +43,6 @@ public:
     [[nodiscard]] std::string url() const;
 
 private:
-    class Silence;
-
     [[nodiscard]] asio::awaitable<void> accept();
     [[nodiscard]] asio::awaitable<void> serve(asio::ip::tcp::socket socket);
     /** Ends the connection that has been silent for the longest time; false: all are being answered. */
@@ -54,7 +53,7 @@ private:
     /// connections that are being served
     std::size_t open_ = 0;
     /// connections that have sent no whole request yet, the longest silent one first; each registers itself
-    std::list<Silence*> silent_;
+    std::list<boost::beast::tcp_stream*> silent_;
 };
 
 } // namespace tenure::tool
