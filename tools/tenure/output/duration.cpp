@@ -1,9 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "output/duration.hpp"
 
-#include <charconv>
-#include <cstdint>
-#include <system_error>
+#include <config/duration.hpp>
 
 namespace tenure::tool
 {
@@ -13,20 +11,7 @@ namespace
 
 using std::chrono::milliseconds;
 
-constexpr std::int64_t longest = std::int64_t{366} * 24 * 3600 * 1000;
-
-std::optional<std::int64_t> unit_of(std::string_view name)
-{
-    if (name == "ms")
-        return 1;
-    if (name == "s")
-        return 1000;
-    if (name == "m")
-        return 60 * 1000;
-    if (name == "h")
-        return 3600 * 1000;
-    return std::nullopt;
-}
+constexpr milliseconds longest = std::chrono::hours{24} * 366;
 
 std::string number(long long value)
 {
@@ -42,18 +27,10 @@ std::string two_digits(long long value)
 
 std::optional<milliseconds> parse_duration(std::string_view text)
 {
-    std::int64_t number = 0;
-    auto const* const end = text.data() + text.size();
-    auto const [rest, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc{} || number < 0)
-        return std::nullopt;
-    auto const name = std::string_view(rest, static_cast<std::size_t>(end - rest));
-    if (name.empty() && number == 0)
+    if (text == "0")
         return milliseconds{0};
-    auto const unit = unit_of(name);
-    if (!unit || number > longest / *unit)
-        return std::nullopt;
-    return milliseconds{number * *unit};
+    auto const duration = tenure::parse_duration(text);
+    return duration && *duration <= longest ? duration : std::nullopt;
 }
 
 std::string describe(milliseconds duration)
