@@ -39,7 +39,7 @@ COMPOSED = {
 # The message of an error with its detail, which have tables of their own.
 EXPLAINED = re.compile(r"explain\([\w.:]+, [\w:]+\)")
 # Functions that put a whole line together.
-RETURNED = {"tools/tenure/keys/holders_text.cpp": "std::string describe_loss(", "tools/tenure/run/window.cpp": "std::string Window::describe_overrun("}
+RETURNED = {"tools/tenure/keys/holder.cpp": "std::string describe_loss(", "tools/tenure/run/window.cpp": "std::string Window::describe_overrun("}
 # What others say in a message: servers, the C client of ZooKeeper, OpenSSL and the system.
 FOREIGN = [
     "invalid username-password pair or user is disabled", "must be called with the client already authenticated",

@@ -3,7 +3,7 @@
 
 #include "run/child_process.hpp"
 #include "run/inheritance.hpp"
-#include "run/process_group.hpp"
+#include "run/processes.hpp"
 
 #include "harness/eventually.hpp"
 

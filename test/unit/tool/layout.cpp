@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "demo/picture.hpp"
+#include "demo/view.hpp"
 #include "output/style.hpp"
 #include "output/table.hpp"
 #include "output/text_layout.hpp"

@@ -2,7 +2,7 @@
 #include "run/window.hpp"
 
 #include "command_line/program.hpp"
-#include "output/utc_time.hpp"
+#include "output/time_text.hpp"
 #include "run/inheritance.hpp"
 
 #include <catch2/catch_test_macros.hpp>

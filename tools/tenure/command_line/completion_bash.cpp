@@ -1,7 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "command_line/completion.hpp"
+#include "command_line/texts.hpp"
 
 #include "command_line/option_list.hpp"
+#include "output/text_layout.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -55,17 +56,9 @@ constexpr auto bash_tail = R"(    if [[ -n $runs ]]; then
 complete -F _tenure tenure
 )";
 
-std::string joined(std::vector<std::string> const& words)
+std::string reply_with(std::vector<std::string> const& words)
 {
-    std::string result;
-    for (auto const& word : words)
-        result += (result.empty() ? "" : " ") + word;
-    return result;
-}
-
-std::string reply_with(std::string const& words)
-{
-    return "COMPREPLY=($(compgen -W '" + words + "' -- \"$cur\"))";
+    return "COMPREPLY=($(compgen -W '" + joined(words, " ") + "' -- \"$cur\"))";
 }
 
 /** The names of a program's or a command's options, and what else its first words can be. */
@@ -87,8 +80,8 @@ std::string case_of(CLI::App const& command)
     for (auto const& option : options_of(command))
         if (!option.value.empty())
             valued.insert(valued.end(), option.names.begin(), option.names.end());
-    return "    " + command.get_name() + ")\n        options='" + joined(words_of(command)) + "'\n        valued='" +
-           joined(valued) + "'\n" +
+    return "    " + command.get_name() + ")\n        options='" + joined(words_of(command), " ") +
+           "'\n        valued='" + joined(valued, " ") + "'\n" +
            (command.get_prefix_command() ? "        runs=" + std::to_string(count_arguments(command)) + "\n" : "") +
            "        ;;\n";
 }
@@ -100,8 +93,7 @@ std::string values_of(CLI::App const& command)
     for (auto const& option : options_of(command))
         for (auto const& name : option.names)
             if (auto const choices = option.choices(); !choices.empty())
-                result +=
-                    "    '" + command.get_name() + " " + name + "') " + reply_with(joined(choices)) + "; return ;;\n";
+                result += "    '" + command.get_name() + " " + name + "') " + reply_with(choices) + "; return ;;\n";
     return result;
 }
 
@@ -115,7 +107,7 @@ std::string bash_completion(CLI::App const& program)
         cases += case_of(*command);
         values += values_of(*command);
     }
-    return bash_head + ("    if ((last == 1)); then\n        " + reply_with(joined(words_of(program)))) +
+    return bash_head + ("    if ((last == 1)); then\n        " + reply_with(words_of(program))) +
            "\n        return\n    fi\n    case ${words[1]} in\n" + cases + "    *) return ;;\n    esac\n" +
            "    if [[ $cur == --*=* ]]; then prev=${cur%%=*} cur=${cur#*=}; fi\n    case \"${words[1]} $prev\" in\n" +
            values + "    esac\n" + bash_tail;

@@ -1,9 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "command_line/command.hpp"
-#include "command_line/completion.hpp"
 #include "command_line/exit_code.hpp"
 #include "command_line/help.hpp"
-#include "command_line/man_page.hpp"
+#include "command_line/texts.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -29,15 +28,6 @@ CommandHelp completion_help()
         .exit_codes = {{"0", "printed"}, {"64", "the command line is wrong"}}};
 }
 
-int print_completion(CLI::App const& program, std::string const& shell)
-{
-    std::cout << (shell == "bash"  ? bash_completion(program)
-                  : shell == "zsh" ? zsh_completion(program)
-                                   : fish_completion(program))
-              << std::flush;
-    return success;
-}
-
 } // namespace
 
 Command add_completion_command(CLI::App& program)
@@ -49,7 +39,13 @@ Command add_completion_command(CLI::App& program)
         ->type_name("bash|zsh|fish")
         ->check(CLI::IsMember({"bash", "zsh", "fish"}))
         ->required();
-    return {options, [&program, shell](Invocation const&) { return print_completion(program, *shell); }};
+    return {options, [&program, shell](Invocation const&) {
+                auto* const script = *shell == "bash"  ? bash_completion
+                                     : *shell == "zsh" ? zsh_completion
+                                                       : fish_completion;
+                std::cout << script(program) << std::flush;
+                return static_cast<int>(success);
+            }};
 }
 
 Command add_man_page_command(CLI::App& program)

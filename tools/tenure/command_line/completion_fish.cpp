@@ -1,7 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "command_line/completion.hpp"
+#include "command_line/texts.hpp"
 
 #include "command_line/option_list.hpp"
+#include "output/text_layout.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -31,9 +32,7 @@ std::string fish_option(std::string const& condition, OptionHelp const& option)
     auto line = "complete -c tenure -n " + fish_quoted(condition);
     for (auto const& name : option.names)
         line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-    std::string words;
-    for (auto const& choice : option.choices())
-        words += (words.empty() ? "" : " ") + choice;
+    auto const words = joined(option.choices(), " ");
     // the value of an option is not another word of the command
     if (!option.value.empty() && !option.names.empty())
         line += " -x";

@@ -1,7 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "command_line/completion.hpp"
+#include "command_line/texts.hpp"
 
 #include "command_line/option_list.hpp"
+#include "output/text_layout.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -57,10 +58,7 @@ std::string zsh_value(OptionHelp const& option)
     auto const choices = option.choices();
     if (choices.empty())
         return text + ":" + zsh_escaped(option.value) + ":";
-    std::string words;
-    for (auto const& choice : choices)
-        words += (words.empty() ? "" : " ") + choice;
-    return text + ":value:(" + words + ")";
+    return text + ":value:(" + joined(choices, " ") + ")";
 }
 
 std::string zsh_specification(OptionHelp const& option)
@@ -69,16 +67,12 @@ std::string zsh_specification(OptionHelp const& option)
         auto argument = zsh_value(option);
         return "'1" + argument.substr(argument.find(']') + 1) + "'";
     }
-    std::string names;
-    std::string alternatives;
-    for (auto const& name : option.names) {
-        names += (names.empty() ? "" : " ") + name;
-        alternatives += (alternatives.empty() ? "" : ",") + name;
-    }
+    auto const names = joined(option.names, " ");
     // help and version stand alone
     bool const alone = option.names.back() == "--help" || option.names.back() == "--version";
     auto const excluded = option.repeats ? "'*'" : "'(" + (alone ? std::string("- *") : names) + ")'";
-    return excluded + (option.names.size() == 1 ? names : "{" + alternatives + "}") + "'" + zsh_value(option) + "'";
+    return excluded + (option.names.size() == 1 ? names : "{" + joined(option.names, ",") + "}") + "'" +
+           zsh_value(option) + "'";
 }
 
 std::string zsh_options(CLI::App const& command, std::string const& indent)

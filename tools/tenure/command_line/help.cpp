@@ -24,12 +24,8 @@ constexpr std::size_t widest_term = 24;
 std::string paragraphs(std::string const& text)
 {
     std::string result;
-    std::size_t begin = 0;
-    while (begin < text.size()) {
-        auto const end = std::min(text.find("\n\n", begin), text.size());
-        result += (result.empty() ? "" : "\n") + indented(wrapped(text.substr(begin, end - begin), help_width), 0);
-        begin = end + 2;
-    }
+    for (auto const& paragraph : paragraphs_of(text))
+        result += (result.empty() ? "" : "\n") + indented(wrapped(paragraph, help_width), 0);
     return result;
 }
 

@@ -1,8 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "command_line/man_page.hpp"
+#include "command_line/texts.hpp"
 
 #include "command_line/help.hpp"
 #include "command_line/option_list.hpp"
+#include "output/text_layout.hpp"
 
 #include <tenure/version.hpp>
 
@@ -36,14 +37,11 @@ std::string roff(std::string_view text)
     return result;
 }
 
-std::string paragraph(std::string const& text)
+std::string roff_paragraphs(std::string const& text)
 {
-    std::string result = ".PP\n";
-    for (std::size_t begin = 0; begin < text.size();) {
-        auto const end = std::min(text.find("\n\n", begin), text.size());
-        result += (begin == 0 ? "" : ".PP\n") + roff(text.substr(begin, end - begin)) + "\n";
-        begin = end + 2;
-    }
+    std::string result;
+    for (auto const& paragraph : paragraphs_of(text))
+        result += ".PP\n" + roff(paragraph) + "\n";
     return result;
 }
 
@@ -59,9 +57,10 @@ std::string bold(std::string const& text)
 
 std::string option_entry(OptionHelp const& option)
 {
-    std::string term;
+    std::vector<std::string> names;
     for (auto const& name : option.names)
-        term += (term.empty() ? "" : ", ") + bold(name);
+        names.push_back(bold(name));
+    auto term = joined(names, ", ");
     if (!option.value.empty())
         term += (term.empty() ? "\\fI" : " \\fI") + roff(option.value) + "\\fR";
     return entry(term, option.text);
@@ -77,28 +76,31 @@ std::string entries(std::string const& heading, Entries const& list)
     return result;
 }
 
-std::string section(CLI::App const& command, CommandHelp const& help, std::string const& common_group)
+bool is_common(OptionHelp const& option)
 {
-    auto result = ".SS " + command.get_name() + "\n" + bold(help.usage) + "\n" + paragraph(help.text);
-    for (auto const& option : options_of(command))
-        if (option.group != common_group && option.names.size() + option.value.size() > 0 &&
-            std::ranges::find(option.names, "--help") == option.names.end())
-            result += option_entry(option);
-    return result + entries("Examples", help.examples) + entries("Exit codes", help.exit_codes);
+    return option.group == common_options_group;
 }
 
-/** The options that many commands have: under their heading, as the first of these commands describes them. */
-std::string common_section(CLI::App const& program, std::string const& group)
+/** Whether an option is described with its command. */
+bool is_own(OptionHelp const& option)
 {
-    for (auto const* const command : commands_of(program)) {
-        std::string result;
-        for (auto const& option : options_of(*command))
-            if (option.group == group)
-                result += option_entry(option);
-        if (!result.empty())
-            return result;
-    }
-    return {};
+    return !is_common(option) && option.names.size() + option.value.size() > 0 &&
+           std::ranges::find(option.names, "--help") == option.names.end();
+}
+
+std::string option_entries(CLI::App const& command, bool (*is_shown)(OptionHelp const&))
+{
+    std::string result;
+    for (auto const& option : options_of(command))
+        result += is_shown(option) ? option_entry(option) : "";
+    return result;
+}
+
+std::string section(CLI::App const& command, CommandHelp const& help)
+{
+    return ".SS " + command.get_name() + "\n" + bold(help.usage) + "\n" + roff_paragraphs(help.text) +
+           option_entries(command, is_own) + entries("Examples", help.examples) +
+           entries("Exit codes", help.exit_codes);
 }
 
 } // namespace
@@ -106,16 +108,16 @@ std::string common_section(CLI::App const& program, std::string const& group)
 std::string man_page(CLI::App const& program)
 {
     auto const help = *help_of(program);
-    std::string const group = common_options_group;
     auto result = ".TH TENURE 1 \"\" \"tenure " + std::string(version()) + "\" \"User Commands\"\n.nh\n.ad l\n" +
                   ".SH NAME\ntenure \\- " + roff(program.get_description()) + "\n.SH SYNOPSIS\n" + bold(help.usage) +
-                  "\n.SH DESCRIPTION\n" + paragraph(help.text) + entries("Examples", help.examples) + ".SH OPTIONS\n";
-    for (auto const& option : options_of(program))
-        result += option_entry(option);
-    result += ".PP\n" + roff(group) + ":\n" + common_section(program, group) + ".SH COMMANDS\n";
+                  "\n.SH DESCRIPTION\n" + roff_paragraphs(help.text) + entries("Examples", help.examples) +
+                  ".SH OPTIONS\n" + option_entries(program, [](OptionHelp const&) { return true; }) + ".PP\n" +
+                  roff(common_options_group) + ":\n" +
+                  // many commands have them: as the first one describes them
+                  option_entries(*commands_of(program).front(), is_common) + ".SH COMMANDS\n";
     for (auto const* const command : commands_of(program))
         if (auto const* const of_command = help_of(*command))
-            result += section(*command, *of_command, group);
+            result += section(*command, *of_command);
     result += ".SH ENVIRONMENT\n";
     for (auto const& [name, meaning] : help.environment)
         result += entry(bold(name), meaning);

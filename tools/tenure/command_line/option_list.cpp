@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "command_line/option_list.hpp"
 
+#include "output/text_layout.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -44,12 +46,8 @@ OptionHelp help_for(CLI::Option const& option)
 
 std::string OptionHelp::syntax() const
 {
-    std::string result;
-    for (auto const& name : names)
-        result += (result.empty() ? "" : ", ") + name;
-    if (!value.empty())
-        result += (result.empty() ? "" : " ") + value;
-    return result;
+    auto const all = joined(names, ", ");
+    return all + (all.empty() || value.empty() ? "" : " ") + value;
 }
 
 std::vector<std::string> OptionHelp::choices() const

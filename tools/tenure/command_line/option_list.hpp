@@ -1,14 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "command_line/command.hpp"
+
 #include <cstddef>
 #include <string>
 #include <vector>
-
-namespace CLI
-{
-class App;
-}
 
 namespace tenure::tool
 {

@@ -16,31 +16,24 @@ struct Term {
     std::string_view option;
 };
 
-/// fields that are called otherwise than their option
-constexpr std::array renamed = {
-    Term{"StoreOptions::worker_name", "--worker"},
-    Term{"LockConfig::key", "--lock"},
-    Term{"MultiLock", "--lock"},
-    Term{"ElectionConfig::name", "NAME"},
-    Term{"SlotPoolConfig::prefix", "--pool"},
-    Term{"SlotPoolConfig::reuse_after", "--reuse-after"}};
-
-/// prefix of the other fields
-constexpr std::array prefixes = {Term{"LockConfig::lease.", "--"},     Term{"SlotPoolConfig::lease.", "--"},
-                                 Term{"LockConfig::", "--"},           Term{"SlotPoolConfig::", "--"},
-                                 Term{"AcquireOptions::", "--"},       Term{"StoreOptions::", "--"},
-                                 Term{"ElectionConfig::lease.", "--"}, Term{"ElectionConfig::", "--"}};
+/// what a message begins with, and what it begins with instead; of several that fit, the first
+constexpr std::array terms = {
+    // fields that are called otherwise than their option
+    Term{"StoreOptions::worker_name", "--worker"}, Term{"LockConfig::key", "--lock"}, Term{"MultiLock", "--lock"},
+    Term{"ElectionConfig::name", "NAME"}, Term{"SlotPoolConfig::prefix", "--pool"},
+    Term{"SlotPoolConfig::reuse_after", "--reuse-after"},
+    // the other fields
+    Term{"LockConfig::lease.", "--"}, Term{"SlotPoolConfig::lease.", "--"}, Term{"LockConfig::", "--"},
+    Term{"SlotPoolConfig::", "--"}, Term{"AcquireOptions::", "--"}, Term{"StoreOptions::", "--"},
+    Term{"ElectionConfig::lease.", "--"}, Term{"ElectionConfig::", "--"}};
 
 } // namespace
 
 std::string in_terms_of_options(std::string const& message)
 {
-    for (auto const& [field, option] : renamed)
+    for (auto const& [field, option] : terms)
         if (message.starts_with(field))
             return std::string(option) + message.substr(field.size());
-    for (auto const& [prefix, option] : prefixes)
-        if (message.starts_with(prefix))
-            return std::string(option) + message.substr(prefix.size());
     // all others are set by the URL
     auto const end = message.find("::");
     bool const names_field =

@@ -1,11 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "command_line/program.hpp"
 
+#include "command_line/command_words.hpp"
 #include "command_line/exit_code.hpp"
 #include "command_line/help.hpp"
 #include "command_line/option_list.hpp"
-#include "command_line/suggestion.hpp"
-#include "command_line/unknown_word.hpp"
 #include "run/inheritance.hpp"
 
 #include <tenure/version.hpp>

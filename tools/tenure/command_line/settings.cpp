@@ -2,13 +2,12 @@
 #include "command_line/settings.hpp"
 
 #include "command_line/option_list.hpp"
-#include "output/duration.hpp"
+#include "output/time_text.hpp"
 
 #include <tenure/connect.hpp>
 
 #include <CLI/CLI.hpp>
 
-#include <functional>
 #include <stdexcept>
 #include <utility>
 
@@ -31,10 +30,7 @@ Store StoreSettings::open(asio::any_io_executor executor, LogSink log) const
     return connect(std::move(executor), url, std::move(options));
 }
 
-namespace
-{
-
-CLI::Option& add_common_options(CLI::App& command, StoreSettings& settings)
+void add_store_options(CLI::App& command, StoreSettings& settings, bool from_environment)
 {
     auto* const url = command.add_option(
         "--store,-s", settings.url,
@@ -42,6 +38,8 @@ CLI::Option& add_common_options(CLI::App& command, StoreSettings& settings)
         "password is safer in the environment than "
         "here, where every user of the machine can read it");
     url->type_name("URL")->group(common_options_group);
+    if (from_environment)
+        url->envname("TENURE_STORE");
     command.add_option("--worker", settings.worker, "the name others see as the holder (default: host:pid)")
         ->type_name("NAME")
         ->group(common_options_group);
@@ -60,19 +58,6 @@ CLI::Option& add_common_options(CLI::App& command, StoreSettings& settings)
         ->type_name("auto|always|never")
         ->check(CLI::IsMember({"auto", "always", "never"}))
         ->group(common_options_group);
-    return *url;
-}
-
-} // namespace
-
-void add_store_options(CLI::App& command, StoreSettings& settings)
-{
-    add_common_options(command, settings).envname("TENURE_STORE");
-}
-
-void add_optional_store_options(CLI::App& command, StoreSettings& settings)
-{
-    static_cast<void>(add_common_options(command, settings));
 }
 
 std::vector<KeyRangePtr> TargetSettings::ranges() const
@@ -99,61 +84,38 @@ KeyRangePtr TargetSettings::range() const
     return ranges().front();
 }
 
-namespace
-{
-
-void add_target(CLI::App& command, TargetSettings& settings, std::string const& text_of_lock)
+void add_target_options(CLI::App& command, TargetSettings& settings, std::string const& several)
 {
     auto* const pool =
         command.add_option("--pool", settings.pool, "the pool's prefix: slot I is the key PREFIX followed by I");
     pool->type_name("PREFIX")->capture_default_str();
     auto* const size = command.add_option("--size", settings.size, "how many slots the pool has, 1 to 1048576");
     size->type_name("N")->check(CLI::Range(std::uint32_t{1}, std::uint32_t{1} << 20));
+    auto const text = several.empty() ? std::string("one lock instead of a pool: the key NAME")
+                                      : "a lock instead of a pool: the key NAME; " + several;
     // one name to each --lock: further words are the command's
-    command.add_option("--lock", settings.locks, text_of_lock)
+    command.add_option("--lock", settings.locks, text)
         ->type_name("NAME")
         ->allow_extra_args(false)
         ->excludes(pool)
         ->excludes(size);
 }
 
-/** @param set  gets the duration that is given */
-void add_duration_option(
-    CLI::App& command, std::string const& name, std::string const& text,
-    std::function<void(std::chrono::milliseconds)> set)
+template <class Duration>
+void add_duration(CLI::App& command, std::string const& name, Duration& value, std::string const& text)
 {
-    auto const parse = [name, set = std::move(set)](std::string const& given) {
+    auto const parse = [name, &value](std::string const& given) {
         auto const duration = parse_duration(given);
         if (!duration)
             throw CLI::ValidationError(
                 name, "'" + given + "' is no duration: give a whole number and a unit, like 500ms, 5s, 2m or 1h");
-        set(*duration);
+        value = *duration;
     };
     command.add_option_function<std::string>(name, parse, text)->type_name("DURATION");
 }
 
-} // namespace
-
-void add_target_options(CLI::App& command, TargetSettings& settings)
-{
-    add_target(command, settings, "one lock instead of a pool: the key NAME");
-}
-
-void add_target_options_for_several(CLI::App& command, TargetSettings& settings, std::string const& meaning)
-{
-    add_target(command, settings, "a lock instead of a pool: the key NAME; " + meaning);
-}
-
-void add_duration(CLI::App& command, std::string const& name, std::chrono::milliseconds& value, std::string const& text)
-{
-    add_duration_option(command, name, text, [&value](std::chrono::milliseconds given) { value = given; });
-}
-
-void add_duration(
-    CLI::App& command, std::string const& name, std::optional<std::chrono::milliseconds>& value,
-    std::string const& text)
-{
-    add_duration_option(command, name, text, [&value](std::chrono::milliseconds given) { value = given; });
-}
+using std::chrono::milliseconds;
+template void add_duration(CLI::App&, std::string const&, milliseconds&, std::string const&);
+template void add_duration(CLI::App&, std::string const&, std::optional<milliseconds>&, std::string const&);
 
 } // namespace tenure::tool

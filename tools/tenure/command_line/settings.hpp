@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "command_line/command.hpp"
 #include "output/report.hpp"
 
 #include <tenure/key_range.hpp>
@@ -13,11 +14,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-namespace CLI
-{
-class App;
-}
 
 namespace tenure::tool
 {
@@ -35,10 +31,8 @@ struct StoreSettings {
     [[nodiscard]] Store open(asio::any_io_executor executor, LogSink log) const;
 };
 
-/** The store is required, on the command line or as TENURE_STORE. */
-void add_store_options(CLI::App& command, StoreSettings& settings);
-/** For a command that needs no store and uses none that was not named on its own command line. */
-void add_optional_store_options(CLI::App& command, StoreSettings& settings);
+/** @param from_environment  the store may also be named by TENURE_STORE */
+void add_store_options(CLI::App& command, StoreSettings& settings, bool from_environment = true);
 
 /** Which keys: a pool, a lock, or several locks. */
 struct TargetSettings {
@@ -55,15 +49,11 @@ struct TargetSettings {
     [[nodiscard]] KeyRangePtr range() const;
 };
 
-/** For a command that takes a pool or one lock. */
-void add_target_options(CLI::App& command, TargetSettings& settings);
-/** For a command that takes several locks as well. @param meaning  of several `--lock` */
-void add_target_options_for_several(CLI::App& command, TargetSettings& settings, std::string const& meaning);
+/** @param several  the meaning of several `--lock`, for a command that takes several */
+void add_target_options(CLI::App& command, TargetSettings& settings, std::string const& several = {});
 
-void add_duration(
-    CLI::App& command, std::string const& name, std::chrono::milliseconds& value, std::string const& text);
-void add_duration(
-    CLI::App& command, std::string const& name, std::optional<std::chrono::milliseconds>& value,
-    std::string const& text);
+/** @param value  milliseconds, also as an optional */
+template <class Duration>
+void add_duration(CLI::App& command, std::string const& name, Duration& value, std::string const& text);
 
 } // namespace tenure::tool

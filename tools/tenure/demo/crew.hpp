@@ -5,6 +5,7 @@
 
 #include <tenure/slot_pool.hpp>
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <chrono>
@@ -57,5 +58,11 @@ make_crew_of_coroutines(DemoSettings const& settings, DemoBoard& board, asio::io
 /** Workers in processes of their own. */
 [[nodiscard]] std::unique_ptr<DemoCrew>
 make_crew_of_processes(DemoSettings const& settings, DemoBoard& board, Inheritance const& inheritance);
+
+/** One worker of the demo: takes a slot, works under it for a moment, gives it back, again and again until the board is
+ * closed. When its token is cancelled it stops working and takes another slot.
+ *
+ *  @param board  outlives the operation */
+[[nodiscard]] asio::awaitable<void> work_for_demo(SlotPool pool, DemoBoard& board, std::uint32_t index);
 
 } // namespace tenure::tool

@@ -9,7 +9,9 @@
 #include "demo/view.hpp"
 #include "keys/loop.hpp"
 #include "output/live_screen.hpp"
-#include "output/log_relay.hpp"
+#include "output/report.hpp"
+
+#include <tenure/connect.hpp>
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -20,6 +22,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace tenure::tool
 {
@@ -52,12 +55,6 @@ struct DemoOptions {
     std::uint32_t seconds = 8;
 };
 
-void check(DemoSettings const& settings)
-{
-    if (settings.workers <= settings.slots)
-        throw std::invalid_argument("--workers must be more than --slots, or no worker has to wait");
-}
-
 /** Log lines that come to the same terminal would end up in the picture. */
 bool shows_screen(DemoOptions const& options)
 {
@@ -67,7 +64,8 @@ bool shows_screen(DemoOptions const& options)
 int run_demo(DemoOptions options, Inheritance const& inheritance)
 {
     auto& settings = options.demo;
-    check(settings);
+    if (settings.workers <= settings.slots)
+        throw std::invalid_argument("--workers must be more than --slots, or no worker has to wait");
     settings.duration = std::chrono::seconds{options.seconds};
     settings.verbosity = options.store.verbosity;
     auto const in_process = options.store.url.empty() || options.store.url.starts_with("memory:");
@@ -105,6 +103,36 @@ int run_demo(DemoOptions options, Inheritance const& inheritance)
     return signalled != 0 ? by_signal + signalled : code;
 }
 
+struct WorkerSettings {
+    StoreSettings store;
+    TargetSettings target;
+    std::chrono::milliseconds ttl{2'000};
+    int board = -1;
+    std::uint32_t index = 0;
+    bool quiet = false;
+};
+
+asio::awaitable<int> work(SlotPool pool, DemoBoard& board, std::uint32_t index)
+{
+    co_await work_for_demo(pool, board, index);
+    co_return success;
+}
+
+int run_worker(WorkerSettings const& settings)
+{
+    if (settings.index >= DemoBoard::most_workers || settings.target.size > DemoBoard::most_slots)
+        throw std::invalid_argument("this command is part of tenure demo, and not for people");
+    DemoBoard board(settings.board);
+    asio::io_context loop(1);
+    auto config = SlotPoolConfig{settings.target.pool, settings.target.size, settings.ttl, {}};
+    StoreOptions options;
+    options.worker_name = settings.store.worker;
+    options.log = settings.quiet ? silent_log_sink() : settings.store.report().sink();
+    options.log_level = settings.store.report().level();
+    auto pool = SlotPool(connect(loop.get_executor(), settings.store.url, std::move(options)), config);
+    return run_to_end(loop, work(pool, board, settings.index));
+}
+
 } // namespace
 
 Command add_demo_command(CLI::App& program)
@@ -112,7 +140,7 @@ Command add_demo_command(CLI::App& program)
     auto settings = std::make_shared<DemoOptions>();
     auto* const options = program.add_subcommand("demo", "show leases at work, without or with a server");
     describe_command(*options, demo_help());
-    add_optional_store_options(*options, settings->store);
+    add_store_options(*options, settings->store, false);
     options->add_option("--workers", settings->demo.workers, "how many workers contend, 2 to 32")
         ->type_name("N")
         ->capture_default_str()
@@ -129,6 +157,21 @@ Command add_demo_command(CLI::App& program)
     options->add_option("--pool", settings->demo.pool, "prefix of the keys (default: tenure-demo:PID:)")
         ->type_name("PREFIX");
     return {options, [settings](Invocation const& invocation) { return run_demo(*settings, invocation.inheritance); }};
+}
+
+Command add_demo_worker_command(CLI::App& program)
+{
+    auto settings = std::make_shared<WorkerSettings>();
+    auto* const options = program.add_subcommand("demo-worker", "part of demo");
+    // an empty group hides it from the help
+    options->group("");
+    add_store_options(*options, settings->store);
+    add_target_options(*options, settings->target);
+    add_duration(*options, "--ttl", settings->ttl, "");
+    options->add_option("--board", settings->board)->required();
+    options->add_flag("--quiet", settings->quiet);
+    options->add_option("--index", settings->index)->required();
+    return {options, [settings](Invocation const&) { return run_worker(*settings); }};
 }
 
 } // namespace tenure::tool

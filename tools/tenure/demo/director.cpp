@@ -5,12 +5,8 @@
 #include "keys/holder.hpp"
 #include "keys/loop.hpp"
 #include "keys/store_error.hpp"
-#include "output/duration.hpp"
 #include "output/table.hpp"
-
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include "output/time_text.hpp"
 
 #include <iostream>
 #include <utility>
@@ -40,8 +36,6 @@ DemoDirector::DemoDirector(
     , board_(board)
     , crew_(crew)
     , view_(view)
-    , start_(std::chrono::steady_clock::now())
-    , act_start_(start_)
 {
 }
 
@@ -68,7 +62,7 @@ void DemoDirector::begin()
 
 asio::awaitable<bool> DemoDirector::look()
 {
-    auto result = co_await store_.async_inspect(range_, asio::as_tuple(asio::use_awaitable));
+    auto result = co_await store_.async_inspect(range_, as_result);
     if (auto const error = std::get<0>(result)) {
         if (auto text = explain(store_, error); std::exchange(trouble_, text) != text)
             view_.event(std::move(text));
@@ -88,7 +82,7 @@ asio::awaitable<void> DemoDirector::play()
     auto const total = milliseconds{settings_.duration};
     switch (act_) {
     case Act::opening:
-        if (elapsed() >= total / 4) {
+        if (clock_.elapsed() >= total / 4) {
             // so that it surely works under a slot when the blow falls
             board_.worker(settings_.victim()).works_on = true;
             enter(Act::killing);
@@ -101,7 +95,7 @@ asio::awaitable<void> DemoDirector::play()
         follow_lapse();
         break;
     case Act::contending:
-        if (elapsed() >= total * 6 / 10)
+        if (clock_.elapsed() >= total * 6 / 10)
             enter(Act::evicting);
         break;
     case Act::evicting:
@@ -135,11 +129,12 @@ void DemoDirector::follow_lapse()
     if (name != demo_worker_name(settings_.victim())) {
         view_.event(
             "slot " + std::to_string(slot_) + (name.empty() ? " is free again" : " is held again, by " + name) + ", " +
-            tool::describe(in_act()) + " after the kill");
+            tool::describe(act_clock_.elapsed()) + " after the kill");
         enter(Act::contending);
-    } else if (in_act() > settings_.ttl + slack) {
+    } else if (act_clock_.elapsed() > settings_.ttl + slack) {
         fail(
-            "slot " + std::to_string(slot_) + " was still held by the killed worker after " + tool::describe(in_act()));
+            "slot " + std::to_string(slot_) + " was still held by the killed worker after " +
+            tool::describe(act_clock_.elapsed()));
         enter(Act::contending);
     }
 }
@@ -166,8 +161,7 @@ asio::awaitable<void> DemoDirector::evict()
     auto const chosen = choose_worker_to_evict();
     if (!chosen)
         co_return;
-    auto const result = co_await store_.async_evict(
-        range_, slot_, states_.at(slot_).owner, "demo", asio::as_tuple(asio::use_awaitable));
+    auto const result = co_await store_.async_evict(range_, slot_, states_.at(slot_).owner, "demo", as_result);
     if (std::get<0>(result)) {
         // it gave the slot back in the meantime
         board_.worker(*chosen).works_on = false;
@@ -184,11 +178,11 @@ void DemoDirector::follow_loss()
 {
     if (board_.worker(loser_).losses > losses_before_) {
         view_.event(
-            demo_worker_name(loser_) + " stopped " + tool::describe(in_act()) + " after its eviction from slot " +
-            std::to_string(slot_));
+            demo_worker_name(loser_) + " stopped " + tool::describe(act_clock_.elapsed()) +
+            " after its eviction from slot " + std::to_string(slot_));
         enter(Act::closing);
-    } else if (in_act() > settings_.ttl + slack) {
-        fail(demo_worker_name(loser_) + " did not learn of its loss within " + tool::describe(in_act()));
+    } else if (act_clock_.elapsed() > settings_.ttl + slack) {
+        fail(demo_worker_name(loser_) + " did not learn of its loss within " + tool::describe(act_clock_.elapsed()));
         board_.worker(loser_).works_on = false;
         enter(Act::closing);
     }
@@ -225,7 +219,8 @@ bool DemoDirector::over() const
     auto const planned = milliseconds{settings_.duration};
     if (!failures_.empty() && states_.empty())
         return true;
-    return elapsed() >= planned && ((act_ == Act::closing && everyone_had_a_slot()) || elapsed() >= planned + overtime);
+    return clock_.elapsed() >= planned &&
+           ((act_ == Act::closing && everyone_had_a_slot()) || clock_.elapsed() >= planned + overtime);
 }
 
 bool DemoDirector::everyone_had_a_slot() const
@@ -288,17 +283,7 @@ void DemoDirector::fail(std::string text)
 void DemoDirector::enter(Act act)
 {
     act_ = act;
-    act_start_ = std::chrono::steady_clock::now();
-}
-
-milliseconds DemoDirector::elapsed() const
-{
-    return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start_);
-}
-
-milliseconds DemoDirector::in_act() const
-{
-    return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - act_start_);
+    act_clock_ = DemoClock();
 }
 
 std::string DemoDirector::holder_name(std::uint32_t slot) const

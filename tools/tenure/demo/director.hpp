@@ -53,8 +53,6 @@ private:
     void print_verdict(Table const& workers) const;
     void fail(std::string text);
     void enter(Act act);
-    [[nodiscard]] std::chrono::milliseconds elapsed() const;
-    [[nodiscard]] std::chrono::milliseconds in_act() const;
     [[nodiscard]] std::string holder_name(std::uint32_t slot) const;
 
     DemoSettings const& settings_;
@@ -63,9 +61,10 @@ private:
     DemoBoard& board_;
     DemoCrew& crew_;
     DemoView& view_;
-    std::chrono::steady_clock::time_point start_;
+    DemoClock clock_;
     Act act_ = Act::opening;
-    std::chrono::steady_clock::time_point act_start_;
+    /// since the beginning of the act
+    DemoClock act_clock_;
     /// as the store last showed them
     std::vector<KeyState> states_;
     /// the slot that this act is about

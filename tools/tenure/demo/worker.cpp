@@ -1,13 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "demo/worker.hpp"
+#include "demo/crew.hpp"
 
 #include "keys/loop.hpp"
-
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <chrono>
 #include <memory>
@@ -81,9 +75,8 @@ asio::awaitable<void> work_for_demo(SlotPool pool, DemoBoard& board, std::uint32
     std::minstd_rand random(index + 1);
     while (!board.closed()) {
         board.worker(index).doing = DemoBoard::Doing::waiting;
-        auto result = co_await pool.async_acquire(
-            AcquireOptions{milliseconds::max()},
-            asio::bind_cancellation_slot(watch->stop.slot(), asio::as_tuple(asio::use_awaitable)));
+        auto result =
+            co_await pool.async_acquire(AcquireOptions{milliseconds::max()}, cancelled_by(watch->stop.slot()));
         if (std::get<0>(result)) {
             // the store may come back; the pause keeps this from becoming a storm
             co_await pause_for(milliseconds{200});
@@ -91,7 +84,7 @@ asio::awaitable<void> work_for_demo(SlotPool pool, DemoBoard& board, std::uint32
         }
         auto slot = std::move(std::get<1>(result));
         co_await take_turn(slot, board, index, milliseconds{300 + random() % 600});
-        co_await slot.async_release(asio::as_tuple(asio::use_awaitable));
+        co_await slot.async_release(as_result);
         co_await pause_for(milliseconds{50 + random() % 100});
     }
     board.worker(index).doing = DemoBoard::Doing::stopped;

@@ -8,8 +8,6 @@
 #include "keys/store_error.hpp"
 
 #include <CLI/CLI.hpp>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <unistd.h>
 
@@ -47,7 +45,7 @@ struct DoctorSettings {
 
 asio::awaitable<int> examine(DoctorSettings const& settings, Store store)
 {
-    auto result = co_await store.async_examine(settings.ttl, asio::as_tuple(asio::use_awaitable));
+    auto result = co_await store.async_examine(settings.ttl, as_result);
     if (auto const error = std::get<0>(result)) {
         settings.store.report().error(explain(store, error));
         co_return exit_code_for(error);

@@ -25,34 +25,24 @@ constexpr std::size_t indent = 12;
 /// the server's text is untrusted
 constexpr std::size_t longest_text = 2'000;
 
-std::string_view name(Severity severity) noexcept
-{
-    switch (severity) {
-    case Severity::ok:
-        return "ok";
-    case Severity::unverified:
-        return "unverified";
-    case Severity::warning:
-        return "warning";
-    case Severity::error:
-        break;
-    }
-    return "error";
-}
+struct SeverityLook {
+    std::string_view name;
+    Style style;
+};
 
-Style style_of(Severity severity) noexcept
+SeverityLook look_of(Severity severity) noexcept
 {
     switch (severity) {
     case Severity::ok:
-        return Style::good;
+        return {"ok", Style::good};
     case Severity::unverified:
-        return Style::plain;
+        return {"unverified", Style::plain};
     case Severity::warning:
-        return Style::caution;
+        return {"warning", Style::caution};
     case Severity::error:
         break;
     }
-    return Style::bad;
+    return {"error", Style::bad};
 }
 
 std::size_t count(Findings const& findings, Severity severity)
@@ -69,8 +59,8 @@ std::string as_text(std::string const& store, Findings const& findings, bool col
     std::ranges::stable_sort(sorted, [](Finding const& a, Finding const& b) { return a.severity > b.severity; });
     auto result = store + "\n";
     for (auto const& finding : sorted) {
-        auto const severity = name(finding.severity);
-        result += styled(severity, style_of(finding.severity), color) + std::string(indent - severity.size(), ' ') +
+        auto const [severity, style] = look_of(finding.severity);
+        result += styled(severity, style, color) + std::string(indent - severity.size(), ' ') +
                   printable(finding.subject) + ": " + printable(finding.observed, longest_text) + "\n";
         if (!finding.advice.empty())
             result += indented(wrapped(printable(finding.advice, longest_text), line_width - indent), indent);
@@ -86,7 +76,7 @@ std::string as_json(std::string const& store, Findings const& findings)
     boost::json::array array;
     for (auto const& finding : findings) {
         boost::json::object object;
-        object["severity"] = name(finding.severity);
+        object["severity"] = look_of(finding.severity).name;
         object["subject"] = printable(finding.subject);
         object["observed"] = printable(finding.observed, longest_text);
         if (!finding.advice.empty())

@@ -5,10 +5,8 @@
 #include "elect/leader_text.hpp"
 #include "keys/loop.hpp"
 #include "keys/store_error.hpp"
-#include "output/duration.hpp"
 #include "output/table.hpp"
-#include "run/command_environment.hpp"
-#include "run/ending.hpp"
+#include "output/time_text.hpp"
 #include "run/guard.hpp"
 #include "run/guarded_command.hpp"
 #include "run/held_keys.hpp"
@@ -16,13 +14,9 @@
 
 #include <tenure/election.hpp>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <csignal>
 #include <memory>
@@ -105,8 +99,7 @@ private:
     {
         auto const over = std::make_shared<bool>(false);
         asio::co_spawn(loop_, announce(over), asio::detached);
-        auto result = co_await election_.async_campaign(
-            asio::bind_cancellation_slot(cancel_.slot(), asio::as_tuple(asio::use_awaitable)));
+        auto result = co_await election_.async_campaign(cancelled_by(cancel_.slot()));
         *over = true;
         held_ = HeldKeys(std::move(std::get<1>(result)));
         co_return std::get<0>(result);

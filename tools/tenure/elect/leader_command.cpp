@@ -6,18 +6,13 @@
 #include "elect/leader_text.hpp"
 #include "keys/loop.hpp"
 #include "keys/store_error.hpp"
-#include "status/slot_listing.hpp"
+#include "output/time_text.hpp"
 
 #include <tenure/election.hpp>
 
 #include <CLI/CLI.hpp>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <csignal>
 #include <iostream>
@@ -115,8 +110,7 @@ private:
     /** @param leader  the last one that was seen, and then the next one */
     asio::awaitable<error_code> wait_for_next(Leader& leader)
     {
-        auto result = co_await election_.async_next_leader(
-            leader.version, asio::bind_cancellation_slot(stop_waiting_.slot(), asio::as_tuple(asio::use_awaitable)));
+        auto result = co_await election_.async_next_leader(leader.version, cancelled_by(stop_waiting_.slot()));
         if (!std::get<0>(result))
             leader = std::get<1>(result);
         co_return std::get<0>(result);
@@ -125,7 +119,7 @@ private:
     void print(Leader const& leader) const
     {
         auto const news = LeaderNews{store_.describe(), settings_.name, leader, std::chrono::system_clock::now()};
-        auto const time = settings_.watch && !settings_.json ? time_text(news.at) + " " : std::string();
+        auto const time = settings_.watch && !settings_.json ? local_time(news.at) + " " : std::string();
         std::cout << time << (settings_.json ? as_json(news) : as_text(news)) << '\n' << std::flush;
     }
 

@@ -1,9 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "elect/leader_text.hpp"
 
-#include "output/duration.hpp"
 #include "output/table.hpp"
-#include "output/utc_time.hpp"
+#include "output/time_text.hpp"
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -18,19 +17,25 @@ namespace
 
 using std::chrono::milliseconds;
 
-std::string_view name_of(Leader::State state) noexcept
+struct StateTerms {
+    std::string_view name;
+    /// of `tenure leader`
+    ExitCode exit_code;
+};
+
+StateTerms terms_of(Leader::State state) noexcept
 {
     switch (state) {
     case Leader::State::none:
-        return "none";
+        return {"none", attention};
     case Leader::State::present:
-        return "present";
+        return {"present", success};
     case Leader::State::stale:
-        return "stale";
+        return {"stale", broken};
     case Leader::State::unknown:
         break;
     }
-    return "unknown";
+    return {"unknown", store_failed};
 }
 
 milliseconds age_of(Leader const& leader)
@@ -76,7 +81,7 @@ std::string as_json(LeaderNews const& news)
     object["store"] = news.store;
     object["election"] = printable(news.election, 2048);
     object["at"] = utc_time(news.at);
-    object["state"] = name_of(leader.state);
+    object["state"] = terms_of(leader.state).name;
     if (!leader.name.empty())
         object["leader"] = printable(leader.name);
     if (!leader.contact.empty())
@@ -90,17 +95,7 @@ std::string as_json(LeaderNews const& news)
 
 ExitCode exit_code_for(Leader::State state) noexcept
 {
-    switch (state) {
-    case Leader::State::present:
-        return success;
-    case Leader::State::none:
-        return attention;
-    case Leader::State::stale:
-        return broken;
-    case Leader::State::unknown:
-        break;
-    }
-    return store_failed;
+    return terms_of(state).exit_code;
 }
 
 } // namespace tenure::tool

@@ -6,11 +6,9 @@
 #include "keys/holder.hpp"
 #include "keys/loop.hpp"
 #include "keys/store_error.hpp"
-#include "output/duration.hpp"
+#include "output/time_text.hpp"
 
 #include <CLI/CLI.hpp>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <unistd.h>
 
@@ -81,18 +79,16 @@ std::optional<std::string> objection(std::string const& key, Holder const& holde
         return key +
                " is held by another program, whose value is not a string (Redisson's locks are such). It frees in " +
                describe(*state.remaining) + " unless that program renews it: release it there";
+    auto const left = describe(state.remaining.value_or(std::chrono::milliseconds{0}));
     switch (holder.kind) {
     case Holder::Kind::nobody:
         return key + " is free";
     case Holder::Kind::evicted:
-        return key + " has been evicted by " + holder.name + " already, and frees in " +
-               describe(state.remaining.value_or(std::chrono::milliseconds{0}));
+        return key + " has been evicted by " + holder.name + " already, and frees in " + left;
     case Holder::Kind::resting:
-        return key + " has no holder: it is resting, and frees in " +
-               describe(state.remaining.value_or(std::chrono::milliseconds{0}));
+        return key + " has no holder: it is resting, and frees in " + left;
     case Holder::Kind::kept:
-        return key + " has no holder: its last holder left it to expire, and it frees in " +
-               describe(state.remaining.value_or(std::chrono::milliseconds{0}));
+        return key + " has no holder: its last holder left it to expire, and it frees in " + left;
     case Holder::Kind::foreign:
         return key + " bears no lease: it never expires. Find out whose it is, and delete it there";
     case Holder::Kind::worker:
@@ -104,7 +100,7 @@ std::optional<std::string> objection(std::string const& key, Holder const& holde
 
 asio::awaitable<int> evict(EvictSettings const& settings, Store store, KeyRangePtr range, std::uint32_t index)
 {
-    auto looked = co_await store.async_inspect(range, asio::as_tuple(asio::use_awaitable));
+    auto looked = co_await store.async_inspect(range, as_result);
     auto const& states = std::get<1>(looked);
     if (auto const error = std::get<0>(looked)) {
         settings.store.report().error(explain(store, error));
@@ -123,8 +119,7 @@ asio::awaitable<int> evict(EvictSettings const& settings, Store store, KeyRangeP
     std::cout << description_of_holder << '\n';
     if (!settings.yes && !agrees("take it away?"))
         co_return attention;
-    auto const result =
-        co_await store.async_evict(range, index, state.owner, store.worker_name(), asio::as_tuple(asio::use_awaitable));
+    auto const result = co_await store.async_evict(range, index, state.owner, store.worker_name(), as_result);
     auto const error = std::get<0>(result);
     if (error == errc::lease_lost) {
         std::cout << key << " has another holder by now, or none: nothing was changed\n";

@@ -12,11 +12,9 @@
 #include <tenure/errc.hpp>
 
 #include <CLI/CLI.hpp>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <chrono>
 #include <csignal>
@@ -95,7 +93,7 @@ private:
     {
         server_.start();
         report_.say("serving the metrics of " + store_.describe() + " on " + server_.url());
-        auto const result = co_await signals_.async_wait(asio::as_tuple(asio::use_awaitable));
+        auto const result = co_await signals_.async_wait(as_result);
         static_cast<void>(result);
         co_return success;
     }
@@ -105,10 +103,10 @@ private:
         std::vector<KeyRangePtr> ranges;
         for (auto const& watched : watched_)
             ranges.push_back(watched.range);
-        WatchedKeys keys;
-        keys.ranges = watched_;
-        keys.look = co_await look_at_readable_keys(store_, std::move(ranges), answer_limit);
-        keys.taken_at = std::chrono::system_clock::now();
+        auto look = co_await look_at_keys(store_, ranges, answer_limit / 2);
+        if (look.error)
+            look = co_await look_at_each_key(store_, std::move(ranges), look.error, answer_limit / 2);
+        auto const keys = WatchedKeys{watched_, std::move(look), std::chrono::system_clock::now()};
         bool const is_up = !keys.look.error;
         if (is_up != was_up_ || first_)
             tell(keys.look.error);
@@ -150,7 +148,7 @@ Command add_exporter_command(CLI::App& program)
     auto* const options = program.add_subcommand("exporter", "serve metrics of a pool or of locks for Prometheus");
     describe_command(*options, exporter_help());
     add_store_options(*options, settings->store);
-    add_target_options_for_several(*options, settings->target, "several --lock show these locks");
+    add_target_options(*options, settings->target, "several --lock show these locks");
     options->add_option("--election", settings->elections, "an election, whose leader is shown; may be repeated")
         ->type_name("NAME")
         ->allow_extra_args(false);

@@ -1,20 +1,18 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "exporter/metrics_server.hpp"
+#include "keys/loop.hpp"
 
-#include <boost/asio/as_tuple.hpp>
+#include <config/number_from.hpp>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -48,13 +46,10 @@ HostAndPort split(std::string const& address)
     auto const colon = address.rfind(':');
     auto const port = colon == std::string::npos ? std::string() : address.substr(colon + 1);
     auto host = address.substr(0, colon == std::string::npos ? 0 : colon);
-    std::uint16_t number = 0;
-    auto const end = port.data() + port.size();
-    bool const is_number = std::from_chars(port.data(), end, number) == std::from_chars_result{end, std::errc()};
     bool const bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
     if (bracketed)
         host = host.substr(1, host.size() - 2);
-    if (host.empty() || !is_number || (!bracketed && host.find(':') != std::string::npos))
+    if (host.empty() || !number_from<std::uint16_t>(port) || (!bracketed && host.find(':') != std::string::npos))
         throw std::invalid_argument(
             "'" + address +
             "' is not an address to serve metrics on: write HOST:PORT, such as 127.0.0.1:9100 or [::1]:9100");
@@ -112,14 +107,14 @@ asio::awaitable<void> MetricsServer::accept()
 {
     asio::steady_timer pause(acceptor_.get_executor());
     for (;;) {
-        auto accepted = co_await acceptor_.async_accept(asio::as_tuple(asio::use_awaitable));
+        auto accepted = co_await acceptor_.async_accept(as_result);
         auto const error = std::get<0>(accepted);
         if (error == asio::error::operation_aborted)
             co_return;
         if (error) {
             // too many open files, say: a scrape is lost, the lease is not
             pause.expires_after(pause_after_failure);
-            co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
+            co_await pause.async_wait(as_result);
         } else if (open_ < most_connections || close_longest_silent()) {
             asio::co_spawn(acceptor_.get_executor(), serve(std::move(std::get<1>(accepted))), asio::detached);
         }
@@ -149,7 +144,7 @@ asio::awaitable<void> MetricsServer::serve(tcp::socket socket)
         parser.header_limit(longest_header);
         stream.expires_after(silence_limit);
         auto const place = silent_.insert(silent_.end(), &stream);
-        auto const read = co_await http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
+        auto const read = co_await http::async_read(stream, buffer, parser, as_result);
         silent_.erase(place);
         if (std::get<0>(read))
             break;
@@ -175,9 +170,9 @@ asio::awaitable<void> MetricsServer::serve(tcp::socket socket)
         http::response_serializer<http::string_body> serializer(response);
         std::tuple<boost::system::error_code, std::size_t> written;
         if (request.method() == http::verb::head)
-            written = co_await http::async_write_header(stream, serializer, asio::as_tuple(asio::use_awaitable));
+            written = co_await http::async_write_header(stream, serializer, as_result);
         else
-            written = co_await http::async_write(stream, serializer, asio::as_tuple(asio::use_awaitable));
+            written = co_await http::async_write(stream, serializer, as_result);
         goes_on = goes_on && !std::get<0>(written);
     }
     --open_;

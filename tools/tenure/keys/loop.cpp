@@ -1,11 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "keys/loop.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <exception>
 #include <stdexcept>
@@ -38,7 +35,17 @@ int run_to_end(asio::io_context& loop, asio::awaitable<int> operation)
 asio::awaitable<void> pause_for(std::chrono::milliseconds duration)
 {
     asio::steady_timer timer(co_await asio::this_coro::executor, duration);
-    co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    co_await timer.async_wait(as_result);
+}
+
+TimeLimit::TimeLimit(asio::any_io_executor const& executor, std::chrono::milliseconds limit)
+    : signal_(std::make_shared<asio::cancellation_signal>())
+    , timer_(executor, limit)
+{
+    timer_.async_wait([signal = signal_](boost::system::error_code const& error) {
+        if (!error)
+            signal->emit(asio::cancellation_type::terminal);
+    });
 }
 
 } // namespace tenure::tool

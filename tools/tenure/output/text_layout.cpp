@@ -2,6 +2,8 @@
 #include "output/text_layout.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -12,6 +14,8 @@ namespace
 {
 
 constexpr char escape = '\x1b';
+/// more names than that are no short answer
+constexpr std::ptrdiff_t most_named = 3;
 
 /** The number of bytes of the control sequence that begins here. */
 std::size_t sequence_length(std::string_view text)
@@ -21,6 +25,34 @@ std::size_t sequence_length(std::string_view text)
 }
 
 } // namespace
+
+std::string joined(std::vector<std::string> const& texts, std::string_view separator)
+{
+    std::string result;
+    for (auto const& text : texts)
+        result.append(&text == &texts.front() ? "" : separator).append(text);
+    return result;
+}
+
+std::string listed(std::vector<std::string> const& items)
+{
+    auto const left_out = std::ssize(items) - most_named;
+    if (left_out <= 0)
+        return joined(items, ", ");
+    auto const named = std::vector<std::string>(items.begin(), items.end() - left_out);
+    return joined(named, ", ") + ", ... " + std::to_string(left_out) + " more";
+}
+
+std::vector<std::string> paragraphs_of(std::string_view text)
+{
+    std::vector<std::string> paragraphs;
+    for (std::size_t begin = 0; begin < text.size();) {
+        auto const end = std::min(text.find("\n\n", begin), text.size());
+        paragraphs.emplace_back(text.substr(begin, end - begin));
+        begin = end + 2;
+    }
+    return paragraphs;
+}
 
 std::vector<std::string> wrapped(std::string_view text, std::size_t width)
 {

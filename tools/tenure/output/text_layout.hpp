@@ -9,6 +9,15 @@
 namespace tenure::tool
 {
 
+/** The texts with the separator between them. */
+[[nodiscard]] std::string joined(std::vector<std::string> const& texts, std::string_view separator);
+
+/** The first few of a list in one line, and how many are left out: `a, b, c, ... 13 more`. */
+[[nodiscard]] std::string listed(std::vector<std::string> const& items);
+
+/** The parts of a text between its empty lines. */
+[[nodiscard]] std::vector<std::string> paragraphs_of(std::string_view text);
+
 /** A text broken into lines between its words. A word that is longer than the width has a line of its own. At least one
  * line. */
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width);

@@ -20,13 +20,10 @@ public:
         : number_(std::exchange(other.number_, -1))
     {
     }
-    Descriptor& operator=(Descriptor const&) = delete;
-    Descriptor& operator=(Descriptor&& other) noexcept
+    // the parameter closes what this object had
+    Descriptor& operator=(Descriptor other) noexcept
     {
-        if (this != &other) {
-            close();
-            number_ = std::exchange(other.number_, -1);
-        }
+        std::swap(number_, other.number_);
         return *this;
     }
     ~Descriptor() { close(); }

@@ -2,11 +2,11 @@
 #include "run/guarded_command.hpp"
 
 #include "command_line/exit_code.hpp"
-#include "keys/holders_text.hpp"
+#include "keys/holder.hpp"
 #include "keys/key_look.hpp"
 #include "keys/loop.hpp"
 #include "run/child_process.hpp"
-#include "run/orphans.hpp"
+#include "run/processes.hpp"
 #include "run/terminal.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -139,6 +139,18 @@ GuardedCommand::Result GuardedCommand::result_of(Supervision::Result const& resu
     if (guard_.has_acted())
         report_.error("the guard ended the command: this process had been stopped, or was stuck");
     return {{lease_lost}, true};
+}
+
+int carry_out(Ending const& ending) noexcept
+{
+    if (ending.interruption == Interruption::none)
+        return ending.code;
+    std::signal(SIGINT, SIG_DFL);
+    if (ending.interruption == Interruption::of_command)
+        ::kill(0, SIGINT);
+    // in this very thread, which must not go on to the exit code
+    ::raise(SIGINT);
+    return ending.code;
 }
 
 } // namespace tenure::tool

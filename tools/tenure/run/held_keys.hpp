@@ -3,6 +3,7 @@
 
 #include <tenure/lease.hpp>
 #include <tenure/lease_set.hpp>
+#include <tenure/slot.hpp>
 
 #include <boost/asio/awaitable.hpp>
 
@@ -11,6 +12,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace tenure::tool
 {
@@ -22,8 +25,8 @@ class HeldKeys
 public:
     /** Nothing is held. */
     HeldKeys() = default;
-    /** @param slot  its number, if the key is one of a pool */
-    explicit HeldKeys(Lease lease, std::optional<std::uint32_t> slot = std::nullopt);
+    explicit HeldKeys(Lease lease);
+    explicit HeldKeys(Slot slot);
     explicit HeldKeys(LeaseSet leases);
 
     [[nodiscard]] explicit operator bool() const noexcept { return size() != 0; }
@@ -53,11 +56,23 @@ public:
     [[nodiscard]] Lease take();
 
 private:
+    template <class Value>
+    [[nodiscard]] Value least(Value (Lease::*get)() const) const;
+
     /// of one key
     Lease lease_;
     /// of several
     LeaseSet leases_;
+    /// its number, if the key is one of a pool
     std::optional<std::uint32_t> slot_;
 };
+
+/** The environment for a command under keys that are held: this program's own, and what tells the command what it
+ * holds. */
+[[nodiscard]] std::vector<std::string> environment_for(HeldKeys const& held);
+
+/** True if the program sets the variable for the commands that it runs: of a run inside a run, the inner one counts.
+ *  @param line  `NAME=value` */
+[[nodiscard]] bool tells_what_is_held(std::string_view line);
 
 } // namespace tenure::tool

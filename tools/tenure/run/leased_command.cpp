@@ -7,10 +7,8 @@
 #include "keys/key_look.hpp"
 #include "keys/loop.hpp"
 #include "keys/store_error.hpp"
-#include "output/duration.hpp"
 #include "output/table.hpp"
-#include "run/command_environment.hpp"
-#include "run/ending.hpp"
+#include "output/time_text.hpp"
 #include "run/guard.hpp"
 #include "run/guarded_command.hpp"
 #include "run/held_keys.hpp"
@@ -21,14 +19,10 @@
 #include <tenure/multi_lock.hpp>
 #include <tenure/slot_pool.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <csignal>
 #include <memory>
@@ -78,7 +72,7 @@ public:
         , signals_(loop_.get_executor(), invocation.inheritance)
         , store_(settings.store.open(loop_.get_executor()))
         , source_(source_of(settings, store_))
-        , wait_(store_, settings.ranges(), settings.wait_limit())
+        , wait_{store_, settings.ranges(), settings.wait_limit()}
         , command_(store_, invocation, guard, report_)
     {
         if (settings.window)
@@ -146,7 +140,7 @@ private:
     asio::awaitable<error_code> acquire()
     {
         auto const options = AcquireOptions{settings_.wait_limit(), milliseconds{0}};
-        auto token = asio::bind_cancellation_slot(cancel_.slot(), asio::as_tuple(asio::use_awaitable));
+        auto token = cancelled_by(cancel_.slot());
         if (auto const* const lock = std::get_if<Lock>(&source_)) {
             auto result = co_await lock->async_acquire(options, token);
             held_ = HeldKeys(std::move(std::get<1>(result)));
@@ -158,10 +152,7 @@ private:
             co_return std::get<0>(result);
         }
         auto result = co_await std::get<SlotPool>(source_).async_acquire(options, token);
-        if (!std::get<0>(result)) {
-            auto const slot = std::get<1>(result).id();
-            held_ = HeldKeys(std::move(std::get<1>(result)).as_lease(), slot);
-        }
+        held_ = HeldKeys(std::move(std::get<1>(result)));
         co_return std::get<0>(result);
     }
 
@@ -169,7 +160,7 @@ private:
     asio::awaitable<void> stop_when_run(std::shared_ptr<bool const> over)
     {
         for (; !*over; co_await pause_for(between_looks)) {
-            auto const look = co_await look_at_keys(store_, wait_.ranges(), between_looks);
+            auto const look = co_await look_at_keys(store_, wait_.ranges, between_looks);
             if (*over || look.error || look.states.front().kind != KeyState::Kind::kept)
                 continue;
             has_been_run_ = true;
@@ -191,7 +182,7 @@ private:
             report_.error("no lease on " + wait_.names() + ": " + reason);
             co_return none_free;
         }
-        auto const look = co_await look_at_keys(store_, wait_.ranges(), between_looks);
+        auto const look = co_await look_at_keys(store_, wait_.ranges, between_looks);
         if (look.error)
             report_.say("not run: another process runs it in this window, or has run it");
         else
@@ -222,12 +213,11 @@ private:
             co_return;
         }
         auto lease = held_.take();
-        auto result = co_await lease.async_detach(rest, asio::as_tuple(asio::use_awaitable));
+        auto result = co_await lease.async_detach(rest, as_result);
         auto error = std::get<0>(result);
         if (error == errc::store_unavailable) {
             // the detachment is retried in the background until the key would have expired
-            co_await store_.async_close(
-                settings_.ttl, asio::bind_cancellation_slot(cancel_.slot(), asio::as_tuple(asio::use_awaitable)));
+            co_await store_.async_close(settings_.ttl, cancelled_by(cancel_.slot()));
             if (store_.statistics().detached > 0)
                 error = {};
         }

@@ -2,8 +2,7 @@
 #include "command_line/command.hpp"
 #include "command_line/command_words.hpp"
 #include "command_line/help.hpp"
-#include "output/duration.hpp"
-#include "output/utc_time.hpp"
+#include "output/time_text.hpp"
 #include "run/leased_command.hpp"
 #include "run/window.hpp"
 
@@ -108,7 +107,7 @@ Command add_run_command(CLI::App& program)
     auto* const options = program.add_subcommand("run", "hold a slot or a lock while a command runs");
     describe_command(*options, run_help());
     add_store_options(*options, settings->store);
-    add_target_options_for_several(*options, settings->target, "several --lock take all of these locks, or none");
+    add_target_options(*options, settings->target, "several --lock take all of these locks, or none");
     add_duration(
         *options, "--ttl", settings->ttl, "how long the store keeps the claim of a holder that died (default: 5s)");
     auto const parse_wait = [settings](std::string const& text) { settings->wait = parse_wait_limit(text); };

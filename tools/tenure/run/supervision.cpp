@@ -1,13 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "run/supervision.hpp"
 
-#include "output/duration.hpp"
+#include "keys/loop.hpp"
 #include "output/table.hpp"
-#include "run/orphans.hpp"
-#include "run/process_group.hpp"
-
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include "output/time_text.hpp"
+#include "run/processes.hpp"
 
 #include <unistd.h>
 
@@ -84,7 +81,7 @@ asio::awaitable<Supervision::Result> Supervision::run()
         if (over_)
             break;
         next_look_.expires_after(until_next_look());
-        co_await next_look_.async_wait(asio::as_tuple(asio::use_awaitable));
+        co_await next_look_.async_wait(as_result);
     }
     auto const result = Result{*status_, lost_ || guard_.has_acted(), child_.start_error(), terminal_.is_lent()};
     guard_.dismiss();

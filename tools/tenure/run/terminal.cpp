@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "run/terminal.hpp"
 
-#include "run/process_group.hpp"
+#include "run/processes.hpp"
 
 #include <unistd.h>
 

@@ -16,28 +16,20 @@ namespace tenure::tool
 {
 
 /** The keys that `tenure run` waits for. */
-class Wait
-{
-public:
-    /** @param ranges  one pool, or one or several locks
-     *  @param limit  milliseconds::max(): for ever */
-    Wait(Store store, std::vector<KeyRangePtr> ranges, std::chrono::milliseconds limit);
+struct Wait {
+    Store store;
+    /// one pool, or one or several locks
+    std::vector<KeyRangePtr> ranges;
+    /// milliseconds::max(): for ever
+    std::chrono::milliseconds limit;
 
-    [[nodiscard]] Store const& store() const noexcept { return store_; }
-    [[nodiscard]] std::vector<KeyRangePtr> const& ranges() const noexcept { return ranges_; }
-    [[nodiscard]] bool is_for_slot() const noexcept { return ranges_.front()->numbered; }
-    [[nodiscard]] std::chrono::milliseconds limit() const noexcept { return limit_; }
+    [[nodiscard]] bool is_for_slot() const noexcept { return ranges.front()->numbered; }
     /** `nightly`, `a, b` or `job:0..3`. */
     [[nodiscard]] std::string names() const;
     /** `the lock nightly`, `the locks a, b` or `a slot of job:0..3`. */
     [[nodiscard]] std::string describe() const;
     /** The holders of the keys, from the last answer of the store. */
     [[nodiscard]] std::string describe_holders(std::vector<KeyState> const& states) const;
-
-private:
-    Store store_;
-    std::vector<KeyRangePtr> ranges_;
-    std::chrono::milliseconds limit_;
 };
 
 /** After one second of waiting, reports the keys, their holders and the durations. */

@@ -2,10 +2,8 @@
 #include "run/window.hpp"
 
 #include "keys/holder.hpp"
-#include "keys/holders_text.hpp"
-#include "output/duration.hpp"
 #include "output/table.hpp"
-#include "output/utc_time.hpp"
+#include "output/time_text.hpp"
 
 #include <tenure/key_range.hpp>
 #include <tenure/segments.hpp>
@@ -15,17 +13,7 @@
 namespace tenure::tool
 {
 
-namespace
-{
-
 using std::chrono::milliseconds;
-
-std::string in_words(milliseconds duration)
-{
-    return tool::describe(duration);
-}
-
-} // namespace
 
 Window::Window(milliseconds length, std::optional<std::chrono::sys_seconds> at) noexcept
     : length_(length)
@@ -72,14 +60,14 @@ std::string Window::describe_refusal(std::string const& name, KeyState const& st
     if (holder.kind == Holder::Kind::kept)
         return text + " has been run" + (at_ ? "" : " in this window") +
                (holder.name.empty() ? "" : " by " + holder.name) +
-               (state.remaining ? "; the lock is kept for another " + in_words(*state.remaining) : "");
+               (state.remaining ? "; the lock is kept for another " + describe(*state.remaining) : "");
     return text + " is " + describe_holders(*named_key(key_for(name)), {state}) +
            (holder.kind == Holder::Kind::worker ? ", which runs it" : "");
 }
 
 std::string Window::describe_overrun(milliseconds taken) const
 {
-    return "the command took " + in_words(taken) + ", longer than the window of " + in_words(length_) +
+    return "the command took " + describe(taken) + ", longer than the window of " + describe(length_) +
            ": the lock is released, and another process may run it at once";
 }
 

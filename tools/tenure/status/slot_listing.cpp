@@ -2,10 +2,9 @@
 #include "status/slot_listing.hpp"
 
 #include "keys/holder.hpp"
-#include "output/duration.hpp"
 #include "output/table.hpp"
 #include "output/text_layout.hpp"
-#include "output/utc_time.hpp"
+#include "output/time_text.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -13,7 +12,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <ctime>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -28,20 +26,6 @@ namespace
 /// beyond that, a table of mostly free slots hides the others
 constexpr std::ptrdiff_t most_free_shown = 32;
 constexpr std::size_t most_unread_shown = 5;
-
-using SystemTime = std::chrono::system_clock::time_point;
-
-/** For a person, in the time zone of this machine; the date only where it is not obvious. */
-std::string local_time(SystemTime instant, bool with_date)
-{
-    auto const seconds = std::chrono::system_clock::to_time_t(instant);
-    std::tm parts = {};
-    ::localtime_r(&seconds, &parts);
-    char text[64];
-    auto const size = with_date ? std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts)
-                                : std::strftime(text, sizeof text, "%H:%M:%S", &parts);
-    return {text, size};
-}
 
 /** How long it has been held: what the store knows, else what the holder wrote, whose clock may be wrong. */
 std::optional<std::chrono::milliseconds>
@@ -108,10 +92,10 @@ std::string name_of(SlotListing const& listing, std::size_t position)
 
 std::string describe_ranges(SlotListing const& listing)
 {
-    std::string text;
+    std::vector<std::string> ranges;
     for (auto const& range : listing.ranges)
-        text += (text.empty() ? "" : ", ") + printable(range->describe(), 2048);
-    return text;
+        ranges.push_back(printable(range->describe(), 2048));
+    return joined(ranges, ", ");
 }
 
 /** Why the store could not tell of keys: the first ones, and the number of the others. */
@@ -217,11 +201,6 @@ std::vector<std::string> table_lines(SlotListing const& listing, bool color)
 std::string as_table(SlotListing const& listing, bool color)
 {
     return indented(table_lines(listing, color), 0);
-}
-
-std::string time_text(std::chrono::system_clock::time_point instant)
-{
-    return local_time(instant, false);
 }
 
 std::string as_json(SlotListing const& listing)

@@ -31,9 +31,6 @@ struct SlotListing {
 /** The same, a line at a time. */
 [[nodiscard]] std::vector<std::string> table_lines(SlotListing const& listing, bool color);
 
-/** The time of day, on the clock of this machine's time zone. */
-[[nodiscard]] std::string time_text(std::chrono::system_clock::time_point instant);
-
 /** One JSON object on one line. Numbers are milliseconds; fencing tokens are strings, for they outgrow what other
  * languages keep in a number. */
 [[nodiscard]] std::string as_json(SlotListing const& listing);

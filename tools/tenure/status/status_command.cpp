@@ -3,21 +3,16 @@
 #include "command_line/exit_code.hpp"
 #include "command_line/help.hpp"
 #include "command_line/settings.hpp"
-#include "keys/each_key.hpp"
+#include "keys/key_look.hpp"
 #include "keys/loop.hpp"
 #include "keys/store_error.hpp"
 #include "output/live_screen.hpp"
-#include "output/log_relay.hpp"
+#include "output/report.hpp"
 #include "status/slot_listing.hpp"
 #include "status/status_screen.hpp"
 
 #include <CLI/CLI.hpp>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <unistd.h>
 
@@ -111,8 +106,11 @@ private:
         return relay_->sink(settings_.store.report());
     }
 
-    void print(SlotListing listing)
+    void print(KeyLook look)
     {
+        auto listing = SlotListing{
+            store_.describe(), ranges_, std::move(look.states), std::chrono::system_clock::now(),
+            std::move(look.unread)};
         if (screen_) {
             screen_->show(std::move(listing));
             return;
@@ -139,55 +137,25 @@ private:
         pause_.cancel();
     }
 
-    asio::awaitable<error_code> look(SlotListing& listing)
-    {
-        for (auto const& range : ranges_) {
-            auto const result = co_await store_.async_inspect(
-                range, asio::bind_cancellation_slot(stop_asking_.slot(), asio::as_tuple(asio::use_awaitable)));
-            auto const error = std::get<0>(result);
-            if (stopped_ || (error && !may_hide_others()))
-                co_return error;
-            if (error) {
-                auto const rest = co_await look_at_each(listing);
-                co_return rest ? error : error_code();
-            }
-            auto const& found = std::get<1>(result);
-            listing.states.insert(listing.states.end(), found.begin(), found.end());
-        }
-        co_return error_code();
-    }
-
-    [[nodiscard]] bool may_hide_others() const { return ranges_.size() > 1 || ranges_.front()->count > 1; }
-
-    /** One key that cannot be read makes the store refuse all of its range.
-     *  @returns true if no key can be read */
-    asio::awaitable<bool> look_at_each(SlotListing& listing)
-    {
-        auto each = co_await look_at_each_key(store_, ranges_, each_key_limit);
-        bool const nothing = each.all_unread();
-        listing.states = std::move(each.states);
-        listing.unread = std::move(each.unread);
-        co_return nothing;
-    }
-
     asio::awaitable<int> show()
     {
         for (;;) {
-            SlotListing listing{store_.describe(), ranges_, {}, {}};
-            auto const error = co_await look(listing);
+            auto look = co_await look_at_keys(store_, ranges_, stop_asking_.slot());
+            if (look.error && !stopped_)
+                look = co_await look_at_each_key(store_, ranges_, look.error, each_key_limit);
             if (stopped_)
                 co_return success;
-            listing.taken_at = std::chrono::system_clock::now();
-            bool const complete = !error && listing.unread.empty();
+            auto const error = look.error;
+            bool const complete = !error && look.unread.empty();
             if (error)
                 tell(error);
             else
-                print(std::move(listing));
+                print(std::move(look));
             // a watched store may become available again, but a closed output does not
             if (!settings_.watch || !std::cout)
                 co_return error ? exit_code_for(error) : complete ? success : store_failed;
             pause_.expires_after(between_pictures);
-            co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
+            co_await pause_.async_wait(as_result);
             if (stopped_)
                 co_return success;
         }
@@ -215,7 +183,7 @@ Command add_status_command(CLI::App& program)
     auto* const options = program.add_subcommand("status", "show who holds which slot or lock");
     describe_command(*options, status_help());
     add_store_options(*options, settings->store);
-    add_target_options_for_several(*options, settings->target, "several --lock show these locks");
+    add_target_options(*options, settings->target, "several --lock show these locks");
     options->add_flag("--watch,-w", settings->watch, "show it again each second, until ^C");
     options->add_flag("--json", settings->json, "one JSON object to a line, for programs");
     return {options, [settings](Invocation const&) { return StatusLoop(*settings).run(); }};

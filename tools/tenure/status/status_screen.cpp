@@ -4,6 +4,7 @@
 #include "output/style.hpp"
 #include "output/table.hpp"
 #include "output/text_layout.hpp"
+#include "output/time_text.hpp"
 
 #include <iostream>
 #include <utility>
@@ -22,7 +23,7 @@ constexpr std::size_t longest_trouble = 2'000;
 std::vector<std::string> status_picture(SlotListing const& listing, std::vector<std::string> const& trouble, bool color)
 {
     auto lines = table_lines(listing, color);
-    auto const time = "as of " + time_text(listing.taken_at);
+    auto const time = "as of " + local_time(listing.taken_at);
     lines.insert(lines.begin() + 1, trouble.empty() ? time + ", again each second until ^C" : time + ", not newer:");
     lines.insert(lines.begin() + 2, trouble.begin(), trouble.end());
     return lines;

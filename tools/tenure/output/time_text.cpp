@@ -1,10 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "output/utc_time.hpp"
+#include "output/time_text.hpp"
 
-#include <charconv>
+#include <config/duration.hpp>
+#include <config/number_from.hpp>
+
 #include <cstdint>
 #include <ctime>
-#include <system_error>
 
 namespace tenure::tool
 {
@@ -12,18 +13,22 @@ namespace tenure::tool
 namespace
 {
 
+using std::chrono::milliseconds;
+
+constexpr milliseconds longest = std::chrono::hours{24} * 366;
+
+std::string two_digits(long long value)
+{
+    return value < 10 ? "0" + std::to_string(value) : std::to_string(value);
+}
+
 /// 9999-12-31T23:59:59Z: later years have five digits
 constexpr std::int64_t last_second = 253'402'300'799;
 
-/** All of the text as a number. */
+/** All of the text as a number without a sign. */
 std::optional<std::int64_t> number_in(std::string_view text)
 {
-    std::int64_t number = 0;
-    auto const* const end = text.data() + text.size();
-    auto const [rest, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc{} || rest != end || text.front() == '-')
-        return std::nullopt;
-    return number;
+    return text.starts_with('-') ? std::nullopt : number_from<std::int64_t>(text);
 }
 
 /** The two digits at the position, below a limit. */
@@ -34,6 +39,29 @@ std::optional<std::int64_t> two_digits(std::string_view text, std::size_t positi
 }
 
 } // namespace
+
+std::optional<milliseconds> parse_duration(std::string_view text)
+{
+    if (text == "0")
+        return milliseconds{0};
+    auto const duration = tenure::parse_duration(text);
+    return duration && *duration <= longest ? duration : std::nullopt;
+}
+
+std::string describe(milliseconds duration)
+{
+    auto const ms = static_cast<long long>(duration.count());
+    if (ms < 1000)
+        return std::to_string(ms) + " ms";
+    if (ms < 60'000)
+        return std::to_string(ms / 1000) + "." + std::to_string(ms % 1000 / 100) + " s";
+    auto const seconds = ms / 1000;
+    if (seconds < 3600)
+        return std::to_string(seconds / 60) + " min " + two_digits(seconds % 60) + " s";
+    if (seconds < 24LL * 3600)
+        return std::to_string(seconds / 3600) + " h " + two_digits(seconds % 3600 / 60) + " min";
+    return std::to_string(seconds / (24LL * 3600)) + " d " + std::to_string(seconds % (24LL * 3600) / 3600) + " h";
+}
 
 std::optional<std::chrono::sys_seconds> parse_utc_time(std::string_view text)
 {
@@ -73,6 +101,17 @@ std::string utc_time(std::chrono::system_clock::time_point instant)
     ::gmtime_r(&seconds, &parts);
     char text[64];
     return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+std::string local_time(std::chrono::system_clock::time_point instant, bool with_date)
+{
+    auto const seconds = std::chrono::system_clock::to_time_t(instant);
+    std::tm parts = {};
+    ::localtime_r(&seconds, &parts);
+    char text[64];
+    auto const size = with_date ? std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts)
+                                : std::strftime(text, sizeof text, "%H:%M:%S", &parts);
+    return {text, size};
 }
 
 } // namespace tenure::tool

@@ -1,8 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "run/process_group.hpp"
+#include "run/processes.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -65,6 +67,12 @@ std::optional<bool> runs_in(pid_t group, pid_t except)
     return false;
 }
 
+bool adopts_orphans() noexcept
+{
+    int is_subreaper = 0;
+    return ::getpid() == 1 || (::prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) == 0 && is_subreaper != 0);
+}
+
 } // namespace
 
 bool has_live_member(pid_t group)
@@ -82,6 +90,20 @@ pid_t parent_of(pid_t process)
     pid_t parent = 0;
     auto const line = status_line(std::to_string(process).c_str());
     return std::sscanf(line.c_str(), " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+void reap_orphans(pid_t command, pid_t guard) noexcept
+{
+    if (!adopts_orphans())
+        return;
+    for (;;) {
+        siginfo_t info = {};
+        if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 || info.si_pid == command ||
+            info.si_pid == guard)
+            return;
+        if (::waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG) != 0)
+            return;
+    }
 }
 
 } // namespace tenure::tool

@@ -1,15 +1,15 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <string>
+#include "command_line/command.hpp"
 
-namespace CLI
-{
-class App;
-}
+#include <string>
 
 namespace tenure::tool
 {
+
+/** tenure(1), for groff and mandoc. Made of the same definitions as the help of the commands. */
+[[nodiscard]] std::string man_page(CLI::App const& program);
 
 /** A script that teaches a shell to complete the program's commands, options and their values, and the command that
  * `run` runs. Made of the options that CLI11 knows. */
