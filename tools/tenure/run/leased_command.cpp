@@ -9,28 +9,23 @@
 #include "keys/store_error.hpp"
 #include "output/table.hpp"
 #include "output/time_text.hpp"
-#include "run/guard.hpp"
-#include "run/guarded_command.hpp"
-#include "run/held_keys.hpp"
-#include "run/signal_relay.hpp"
+#include "run/supervised_run.hpp"
 #include "run/waiting.hpp"
 
 #include <tenure/lock.hpp>
 #include <tenure/multi_lock.hpp>
 #include <tenure/slot_pool.hpp>
 
-#include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
 
-#include <csignal>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace tenure::tool
 {
@@ -40,8 +35,6 @@ namespace
 
 using std::chrono::milliseconds;
 
-/// limit of the wait for a store that does not answer, so that the program ends: the claim expires by itself
-constexpr milliseconds release_limit{2'000};
 /// how often a run that waits for an occurrence looks whether it has been run meanwhile
 constexpr milliseconds between_looks{1'000};
 
@@ -62,18 +55,25 @@ Source source_of(RunSettings const& settings, Store const& store)
     return Lock(store, {settings.ranges().front()->key(0), settings.ttl, options, settings.note});
 }
 
-/** Everything that one `tenure run` does, on a loop of one thread. */
-class LeasedCommand
+/** @param held  gets what was acquired */
+template <class Kind>
+asio::awaitable<error_code>
+acquire_from(Kind const& source, AcquireOptions options, asio::cancellation_slot cancel, HeldKeys& held)
+{
+    auto result = co_await source.async_acquire(options, cancelled_by(cancel));
+    held = HeldKeys(std::move(std::get<1>(result)));
+    co_return std::get<0>(result);
+}
+
+/** Everything that one `tenure run` does. */
+class LeasedCommand : public SupervisedRun
 {
 public:
     LeasedCommand(RunSettings const& settings, Invocation const& invocation, Guard& guard)
-        : settings_(settings)
-        , report_(settings.store.report())
-        , signals_(loop_.get_executor(), invocation.inheritance)
-        , store_(settings.store.open(loop_.get_executor()))
+        : SupervisedRun(settings.store, invocation, guard)
+        , settings_(settings)
         , source_(source_of(settings, store_))
         , wait_{store_, settings.ranges(), settings.wait_limit()}
-        , command_(store_, invocation, guard, report_)
     {
         if (settings.window)
             settings.window->check(store_);
@@ -89,17 +89,15 @@ public:
 
     Ending run()
     {
-        signals_.start([this](int signal) { on_signal(signal); });
         if (server_) {
             server_->start();
             report_.info("serving metrics on " + server_->url());
         }
-        auto const code = run_to_end(loop_, operate());
-        return {code, interruption_};
+        return SupervisedRun::run();
     }
 
 private:
-    asio::awaitable<int> operate()
+    asio::awaitable<int> operate() override
     {
         // a signal that came before there was an acquisition to cancel
         if (asked_to_end_ != 0)
@@ -118,8 +116,7 @@ private:
         if (error)
             co_return co_await tell_end(error);
         report_.info("holding " + held_.describe() + ", token " + std::to_string(held_[0].fencing_token()));
-        auto const result = co_await command_.run(held_, environment_for(held_));
-        interruption_ = result.ending.interruption;
+        auto const result = co_await run_command(std::vector<std::string>());
         if (settings_.window && result.ending.code == success)
             co_await keep(granted);
         else
@@ -127,33 +124,13 @@ private:
         co_return result.ending.code;
     }
 
-    /** A signal has asked to end before the command ran. @return the exit code */
-    int end_by_signal() noexcept
-    {
-        if (asked_to_end_ == SIGINT)
-            interruption_ = Interruption::of_group;
-        return by_signal + asked_to_end_;
-    }
-
     asio::awaitable<std::string> metrics() { co_return page_->text(); }
 
     asio::awaitable<error_code> acquire()
     {
         auto const options = AcquireOptions{settings_.wait_limit(), milliseconds{0}};
-        auto token = cancelled_by(cancel_.slot());
-        if (auto const* const lock = std::get_if<Lock>(&source_)) {
-            auto result = co_await lock->async_acquire(options, token);
-            held_ = HeldKeys(std::move(std::get<1>(result)));
-            co_return std::get<0>(result);
-        }
-        if (auto const* const locks = std::get_if<MultiLock>(&source_)) {
-            auto result = co_await locks->async_acquire(options, token);
-            held_ = HeldKeys(std::move(std::get<1>(result)));
-            co_return std::get<0>(result);
-        }
-        auto result = co_await std::get<SlotPool>(source_).async_acquire(options, token);
-        held_ = HeldKeys(std::move(std::get<1>(result)));
-        co_return std::get<0>(result);
+        return std::visit(
+            [&](auto const& source) { return acquire_from(source, options, cancel_.slot(), held_); }, source_);
     }
 
     /** A process that waits to take over an occurrence stops waiting when the other one has run it. */
@@ -242,55 +219,21 @@ private:
 
     asio::awaitable<void> release()
     {
-        if (!held_)
-            co_return;
-        bool const confirmed = co_await held_.release(release_limit);
+        bool const confirmed = co_await give_back();
         if (!confirmed)
             report_.warning(
                 "the store has not confirmed the release: the claim expires within " + describe(settings_.ttl));
     }
 
-    void on_signal(int signal)
-    {
-        if (command_.running() || signal == SIGCHLD) {
-            command_.on_signal(signal);
-        } else if (asks_to_end(signal)) {
-            if (asked_to_end_ == 0)
-                asked_to_end_ = signal;
-            cancel_.emit(asio::cancellation_type::terminal);
-        } else if (signal == SIGTSTP) {
-            // nothing runs yet that would need the lease
-            ::raise(SIGSTOP);
-        }
-    }
-
     RunSettings const& settings_;
-    Report report_;
-    asio::io_context loop_{1};
-    SignalRelay signals_;
-    Store store_;
     Source source_;
     Wait wait_;
-    GuardedCommand command_;
-    asio::cancellation_signal cancel_;
-    HeldKeys held_;
     /// where --metrics asks for them
     std::optional<MetricsPage> page_;
     std::optional<MetricsServer> server_;
     /// the occurrence was run while this process waited for its lock
     bool has_been_run_ = false;
-    /// the first signal that asked to end before the command ran
-    int asked_to_end_ = 0;
-    /// of the wait or of the command
-    Interruption interruption_ = Interruption::none;
 };
-
-Ending run_under_guard(RunSettings const& settings, Invocation const& invocation)
-{
-    // before there is anything that a fork could take with it
-    Guard guard;
-    return LeasedCommand(settings, invocation, guard).run();
-}
 
 } // namespace
 
@@ -308,7 +251,7 @@ int run_leased(RunSettings const& settings, Invocation const& invocation)
     if (settings.store.url.starts_with("memory:"))
         settings.store.report().warning(
             "memory:// is a store inside this very process: no other program sees this lease");
-    return carry_out(run_under_guard(settings, invocation));
+    return run_supervised<LeasedCommand>(settings, invocation);
 }
 
 } // namespace tenure::tool
