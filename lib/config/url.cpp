@@ -20,10 +20,6 @@ namespace
 constexpr std::size_t max_url_bytes = 8192;
 constexpr std::size_t max_hosts = 64;
 
-/// in milliseconds
-constexpr std::array<std::pair<std::string_view, std::int64_t>, 4> duration_units{
-    {{"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}}};
-
 constexpr std::string_view host_characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
 constexpr std::string_view scheme_characters = "abcdefghijklmnopqrstuvwxyz0123456789+-.";
 
@@ -216,29 +212,6 @@ void refuse_url(std::string const& part, std::string const& rule)
 void refuse_url(std::string const& part, std::string_view value, std::string const& rule)
 {
     refuse_url(part + " '" + std::string(value.substr(0, 200)) + "'", rule);
-}
-
-std::optional<std::chrono::milliseconds> parse_duration(std::string_view text)
-{
-    auto const digits = std::min(text.find_first_not_of("0123456789"), text.size());
-    auto const number = number_from<std::int64_t>(text.substr(0, digits));
-    for (auto const& [unit, factor] : duration_units) {
-        if (!number || text.substr(digits) != unit)
-            continue;
-        if (*number > std::numeric_limits<std::int64_t>::max() / 1'000'000 / factor)
-            return std::nullopt; // would overflow in nanoseconds
-        return std::chrono::milliseconds(*number * factor);
-    }
-    return std::nullopt;
-}
-
-std::string duration_text(std::chrono::milliseconds duration)
-{
-    auto const count = duration.count();
-    for (auto const& [unit, factor] : duration_units)
-        if (count != 0 && count % factor == 0)
-            return std::to_string(count / factor) + std::string(unit);
-    return "0ms";
 }
 
 std::uint32_t number_in_url(std::string const& part, std::string const& value, std::string const& rule)

@@ -2,6 +2,7 @@
 // URLs of stores: parsing, and reading of their options into the fields of a config.
 #pragma once
 
+#include <config/duration.hpp>
 #include <tenure/stores/endpoint.hpp>
 #include <tenure/stores/tls_config.hpp>
 
@@ -59,11 +60,6 @@ struct Url {
 /** Parses a URL of any scheme.
  *  @throws std::invalid_argument naming field, value and rule; never a text that could be part of a password */
 [[nodiscard]] Url parse_url(std::string_view text);
-
-/** Parses a duration as people write it: `500ms`, `5s`, `2m`, `1h`; nullopt for anything else. */
-[[nodiscard]] std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
-/** Writes a duration in the largest unit that gives a whole number. */
-[[nodiscard]] std::string duration_text(std::chrono::milliseconds duration);
 
 /** @throws std::invalid_argument always, naming a part of the URL and the broken rule */
 [[noreturn]] void refuse_url(std::string const& part, std::string const& rule);

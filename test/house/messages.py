@@ -31,15 +31,15 @@ COMPOSED = {
     ("lib/runtime/log.cpp", "line"): "hands a line on",
     ("lib/store/redis/link/connection.cpp", "line->line"): "hands on the lines of connection_machine.cpp",
     ("lib/store/etcd/http/client_endpoints.cpp", 'name_ + ": " + last_error_.text() + how_often(*repeated)'): "a detail of etcd",
-    ("tools/tenure/guarded_command.cpp", "describe_loss(key, look.states.front())"): "RETURNED",
-    ("tools/tenure/leased_command.cpp", "settings_.window->describe_overrun(std::chrono::floor<milliseconds>(now - granted))"): "RETURNED",
+    ("tools/tenure/run/guarded_command.cpp", "describe_loss(key, look.states.front())"): "RETURNED",
+    ("tools/tenure/run/leased_command.cpp", "settings_.window->describe_overrun(std::chrono::floor<milliseconds>(now - granted))"): "RETURNED",
     ("tools/tenure/main.cpp", "in_terms_of_options(error.what())"): "a message about an option",
     ("tools/tenure/main.cpp", "error.what()"): "an error of the machine",
 }
 # The message of an error with its detail, which have tables of their own.
 EXPLAINED = re.compile(r"explain\([\w.:]+, [\w:]+\)")
 # Functions that put a whole line together.
-RETURNED = {"tools/tenure/holders_text.cpp": "std::string describe_loss(", "tools/tenure/window.cpp": "std::string Window::describe_overrun("}
+RETURNED = {"tools/tenure/keys/holder.cpp": "std::string describe_loss(", "tools/tenure/run/window.cpp": "std::string Window::describe_overrun("}
 # What others say in a message: servers, the C client of ZooKeeper, OpenSSL and the system.
 FOREIGN = [
     "invalid username-password pair or user is disabled", "must be called with the client already authenticated",

@@ -44,7 +44,7 @@ class Messages(unittest.TestCase):
         self.assert_found("lacks the line `a planted line about ...`")
 
     def test_a_new_line_of_the_program(self):
-        self.change("tools/tenure/elected_command.cpp", "            report_.say(",
+        self.change("tools/tenure/elect/elect_command.cpp", "            report_.say(",
                     '            report_.say(late ? "planted late" : "planted early");\n            report_.say(')
         self.assert_found("`planted late`", "`planted early`")
 

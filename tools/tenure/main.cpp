@@ -1,9 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "exit_code.hpp"
-#include "inheritance.hpp"
-#include "option_terms.hpp"
-#include "program.hpp"
-#include "report.hpp"
+#include "command_line/exit_code.hpp"
+#include "command_line/option_terms.hpp"
+#include "command_line/program.hpp"
+#include "output/report.hpp"
+#include "run/inheritance.hpp"
 
 #include <exception>
 #include <stdexcept>

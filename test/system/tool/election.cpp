@@ -3,7 +3,7 @@
 #include "system/support/tool_process.hpp"
 
 #include "harness/redis_server.hpp"
-#include "process_group.hpp"
+#include "run/processes.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -188,6 +188,25 @@ TEST_CASE("connections that say nothing hold up no scrape", "[integration][tool]
     CHECK_THAT(late, ContainsSubstring("tenure_store_up{"));
 }
 
+TEST_CASE("an exporter ends without an error while a scraper's connection is open", "[integration][tool]")
+{
+    require_metrics();
+    auto const address = free_address();
+    ToolProcess exporter({"exporter", "--size", "1", "--metrics", address}, "memory://open-connection");
+    REQUIRE(exporter.says("serving the metrics"));
+    auto const colon = address.rfind(':');
+    boost::asio::ip::tcp::iostream scraper;
+    scraper.expires_after(10s);
+    scraper.connect(address.substr(0, colon), address.substr(colon + 1));
+    scraper << "GET /ready HTTP/1.1\r\nHost: test\r\n\r\n" << std::flush;
+    std::string status;
+    std::getline(scraper, status);
+    CHECK_THAT(status, ContainsSubstring("HTTP/1.1 503"));
+    // the answer was sent, and the connection waits for the next request
+    exporter.process().signal(SIGTERM);
+    CHECK(exporter.exit_code() == 0);
+}
+
 TEST_CASE("an exporter takes a password and shows none", "[integration][tool]")
 {
     require_metrics();

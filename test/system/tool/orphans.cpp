@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // `tenure run` as the parent of orphans: as a child subreaper, for which the kernel does what it does for the PID 1 of
 // a container.
-#include "process_group.hpp"
+#include "run/processes.hpp"
 #include "system/support/caught_signals.hpp"
 
 #include "harness/child_process.hpp"

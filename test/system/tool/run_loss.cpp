@@ -4,7 +4,7 @@
 
 #include "harness/paths.hpp"
 #include "harness/redis_server.hpp"
-#include "process_group.hpp"
+#include "run/processes.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "child_process.hpp"
+#include "run/child_process.hpp"
 
-#include "inheritance.hpp"
-#include "process_group.hpp"
+#include "run/inheritance.hpp"
+#include "run/processes.hpp"
 
 #include "harness/eventually.hpp"
 

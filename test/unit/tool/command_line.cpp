@@ -1,10 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The command line's own definitions against what is made of them.
-#include "completion.hpp"
-#include "help.hpp"
-#include "man_page.hpp"
-#include "option_list.hpp"
-#include "program.hpp"
+#include "command_line/help.hpp"
+#include "command_line/option_list.hpp"
+#include "command_line/program.hpp"
+#include "command_line/texts.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

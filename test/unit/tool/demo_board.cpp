@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "demo_board.hpp"
+#include "demo/board.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

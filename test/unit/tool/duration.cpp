@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "duration.hpp"
+#include "output/time_text.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

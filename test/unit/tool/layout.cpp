@@ -1,9 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "demo_picture.hpp"
-#include "status_screen.hpp"
-#include "style.hpp"
-#include "table.hpp"
-#include "text_layout.hpp"
+#include "demo/view.hpp"
+#include "output/style.hpp"
+#include "output/table.hpp"
+#include "output/text_layout.hpp"
+#include "status/status_screen.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "findings_report.hpp"
-#include "holder.hpp"
-#include "slot_listing.hpp"
-#include "table.hpp"
+#include "doctor/findings_report.hpp"
+#include "keys/holder.hpp"
+#include "output/table.hpp"
+#include "status/slot_listing.hpp"
 
 #include <boost/json/parse.hpp>
 #include <catch2/catch_test_macros.hpp>

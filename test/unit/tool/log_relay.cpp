@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "log_relay.hpp"
+#include "output/report.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <catch2/catch_test_macros.hpp>

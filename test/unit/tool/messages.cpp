@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "command_environment.hpp"
-#include "holders_text.hpp"
-#include "option_terms.hpp"
+#include "command_line/option_terms.hpp"
+#include "keys/holder.hpp"
+#include "run/held_keys.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,9 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "window.hpp"
+#include "run/window.hpp"
 
-#include "inheritance.hpp"
-#include "program.hpp"
-#include "utc_time.hpp"
+#include "command_line/program.hpp"
+#include "output/time_text.hpp"
+#include "run/inheritance.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -1,0 +1,56 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "output/style.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tenure::tool
+{
+
+/** Rows under headings, in columns as wide as they need to be. */
+class Table
+{
+public:
+    struct Cell {
+        // most are plain text
+        Cell(std::string words, Style look = Style::plain) // NOLINT(google-explicit-constructor)
+            : text(std::move(words))
+            , style(look)
+        {
+        }
+        Cell(char const* words, Style look = Style::plain) // NOLINT(google-explicit-constructor)
+            : Cell(std::string(words), look)
+        {
+        }
+
+        std::string text;
+        Style style;
+    };
+
+    /** @param color  whether cells show their style */
+    explicit Table(std::vector<std::string> const& headings, bool color = false);
+
+    /** @param cells  as many as there are headings */
+    void add(std::vector<Cell> cells);
+
+    /** The headings, then a line for each row. */
+    [[nodiscard]] std::vector<std::string> lines() const;
+
+    /** The lines, each with a line break. */
+    [[nodiscard]] std::string text() const;
+
+private:
+    bool color_;
+    /// the headings first
+    std::vector<std::vector<Cell>> rows_;
+};
+
+/** Text of a store, made safe for a terminal: everything but printable ASCII becomes '?', and text that is too long
+ * is cut. */
+[[nodiscard]] std::string printable(std::string_view text, std::size_t limit = 128);
+
+} // namespace tenure::tool

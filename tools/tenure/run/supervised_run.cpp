@@ -1,0 +1,102 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "run/supervised_run.hpp"
+
+#include "command_line/exit_code.hpp"
+#include "keys/loop.hpp"
+#include "run/held_keys.hpp"
+#include "run/inheritance.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+namespace tenure::tool
+{
+
+namespace
+{
+
+/// limit of the wait for a store that does not answer, so that the program continues: the claim expires by itself
+constexpr std::chrono::milliseconds release_limit{2'000};
+
+/** True for a signal by which people and machines ask a program to end. */
+bool asks_to_end(int signal) noexcept
+{
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+} // namespace
+
+SupervisedRun::SupervisedRun(StoreSettings const& settings, Invocation const& invocation, Guard& guard)
+    : report_(settings.report())
+    , signals_(loop_, SIGCHLD)
+    , store_(open(settings, invocation.inheritance))
+    , command_(store_, invocation, guard, report_)
+{
+}
+
+Store SupervisedRun::open(StoreSettings const& settings, Inheritance const& inheritance)
+{
+    for (auto const signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP})
+        if (!inheritance.ignores(signal))
+            signals_.add(signal);
+    return settings.open(loop_.get_executor());
+}
+
+Ending SupervisedRun::run()
+{
+    wait_for_signal();
+    auto const code = run_to_end(loop_, operate());
+    return {code, interruption_};
+}
+
+int SupervisedRun::end_by_signal() noexcept
+{
+    if (asked_to_end_ == SIGINT)
+        interruption_ = Interruption::of_group;
+    return by_signal + asked_to_end_;
+}
+
+asio::awaitable<GuardedCommand::Result> SupervisedRun::run_command(std::vector<std::string> more)
+{
+    auto environment = environment_for(held_);
+    environment.insert(environment.end(), more.begin(), more.end());
+    auto result = co_await command_.run(held_, std::move(environment));
+    interruption_ = result.ending.interruption;
+    co_return result;
+}
+
+asio::awaitable<bool> SupervisedRun::give_back()
+{
+    bool confirmed = true;
+    if (held_)
+        confirmed = co_await held_.release(release_limit);
+    co_return confirmed;
+}
+
+void SupervisedRun::wait_for_signal()
+{
+    signals_.async_wait([this](error_code error, int signal) {
+        if (error)
+            return;
+        on_signal(signal);
+        wait_for_signal();
+    });
+}
+
+void SupervisedRun::on_signal(int signal)
+{
+    bool const runs = command_.running() || signal == SIGCHLD;
+    // a command that ends by itself ends the program; one that is ended for a lost lease may not
+    if (asked_to_end_ == 0 && (runs ? signal == SIGINT || signal == SIGTERM : asks_to_end(signal)))
+        asked_to_end_ = signal;
+    if (runs)
+        command_.on_signal(signal);
+    else if (asks_to_end(signal))
+        cancel_.emit(asio::cancellation_type::terminal);
+    else if (signal == SIGTSTP)
+        // nothing runs that would need the lease
+        ::raise(SIGSTOP);
+}
+
+} // namespace tenure::tool

@@ -1,0 +1,82 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "command_line/command.hpp"
+#include "command_line/settings.hpp"
+#include "run/guard.hpp"
+#include "run/guarded_command.hpp"
+#include "run/held_keys.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <string>
+#include <vector>
+
+namespace tenure::tool
+{
+
+/** The part that `tenure run` and `tenure elect` share, on a loop of one thread: signals, the keys that are held, and
+ * the command that runs under them. */
+class SupervisedRun
+{
+public:
+    /** Everything named here outlives this object. */
+    SupervisedRun(StoreSettings const& settings, Invocation const& invocation, Guard& guard);
+    SupervisedRun(SupervisedRun const&) = delete;
+    SupervisedRun& operator=(SupervisedRun const&) = delete;
+    virtual ~SupervisedRun() = default;
+
+    [[nodiscard]] Ending run();
+
+protected:
+    /** Acquires keys, runs the command under them, gives them back. @return the exit code */
+    [[nodiscard]] virtual asio::awaitable<int> operate() = 0;
+
+    /** The exit code after a signal that asked to end while no command ran. */
+    [[nodiscard]] int end_by_signal() noexcept;
+
+    /** Runs the command under the keys that are held. @param more  `NAME=value` lines of its environment */
+    [[nodiscard]] asio::awaitable<GuardedCommand::Result> run_command(std::vector<std::string> more);
+
+    /** Gives the keys back, if any are held.
+     *  @return false if the store has not confirmed it: the claims expire by themselves */
+    [[nodiscard]] asio::awaitable<bool> give_back();
+
+    Report const report_;
+    asio::io_context loop_{1};
+    /// ended children, and all that a command may be sent, except signals that the program's starter ignores
+    asio::signal_set signals_;
+    Store store_;
+    GuardedCommand command_;
+    /// cancels the acquisition when a signal asks to end
+    asio::cancellation_signal cancel_;
+    HeldKeys held_;
+    /// the first signal that asked to end
+    int asked_to_end_ = 0;
+
+private:
+    /** Catches signals from then on, and opens the store. */
+    [[nodiscard]] Store open(StoreSettings const& settings, Inheritance const& inheritance);
+    void wait_for_signal();
+    void on_signal(int signal);
+
+    /// of the wait or of the command
+    Interruption interruption_ = Interruption::none;
+};
+
+/** Runs to the end under a guard that is forked first, and ends as the shell expects it. @return the exit code */
+template <class Run, class Settings>
+[[nodiscard]] int run_supervised(Settings const& settings, Invocation const& invocation)
+{
+    auto const run = [&] {
+        // before there is anything that a fork could take with it
+        Guard guard;
+        return Run(settings, invocation, guard).run();
+    };
+    return carry_out(run());
+}
+
+} // namespace tenure::tool

@@ -1,0 +1,228 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "status/slot_listing.hpp"
+
+#include "keys/holder.hpp"
+#include "output/table.hpp"
+#include "output/text_layout.hpp"
+#include "output/time_text.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenure::tool
+{
+
+namespace
+{
+
+/// beyond that, a table of mostly free slots hides the others
+constexpr std::ptrdiff_t most_free_shown = 32;
+constexpr std::size_t most_unread_shown = 5;
+
+/** How long it has been held: what the store knows, else what the holder wrote, whose clock may be wrong. */
+std::optional<std::chrono::milliseconds>
+held_for(SlotListing const& listing, KeyState const& state, Holder const& holder)
+{
+    if (state.held_for || !holder.claimed_at)
+        return state.held_for;
+    auto const since_claim = std::chrono::floor<std::chrono::milliseconds>(listing.taken_at - *holder.claimed_at);
+    return std::max(since_claim, std::chrono::milliseconds{0});
+}
+
+std::string since(SlotListing const& listing, std::optional<std::chrono::milliseconds> const& held)
+{
+    return held ? local_time(listing.taken_at - *held, *held > std::chrono::hours{20}) : "-";
+}
+
+std::string or_dash(std::optional<std::chrono::milliseconds> const& duration)
+{
+    return duration ? describe(*duration) : "-";
+}
+
+/** Whether the key is taken without a holder. */
+bool is_nobodys(Holder const& holder) noexcept
+{
+    return holder.kind == Holder::Kind::resting || holder.kind == Holder::Kind::kept;
+}
+
+/** The text of the column of holders. */
+std::string holder_text(SlotListing const& listing, std::size_t position)
+{
+    if (listing.unread.contains(position))
+        return "unknown: see below";
+    auto const& state = listing.states[position];
+    if (state.kind == KeyState::Kind::free)
+        return "free";
+    auto const holder = holder_of(state);
+    if (!is_nobodys(holder) || !state.remaining)
+        return describe(holder);
+    auto const until = local_time(listing.taken_at + *state.remaining, *state.remaining > std::chrono::hours{20});
+    return std::string(state_name(holder)) + " until " + until +
+           (holder.name.empty() ? "" : ", last held by " + holder.name);
+}
+
+std::ptrdiff_t count_of(SlotListing const& listing, KeyState::Kind kind)
+{
+    std::ptrdiff_t count = 0;
+    for (std::size_t position = 0; position < listing.states.size(); ++position)
+        if (listing.states[position].kind == kind && !listing.unread.contains(position))
+            ++count;
+    return count;
+}
+
+bool is_pool(SlotListing const& listing)
+{
+    return listing.ranges.front()->numbered;
+}
+
+/** The number of a slot, or the key of a lock. @param position  among the states */
+std::string name_of(SlotListing const& listing, std::size_t position)
+{
+    return is_pool(listing) ? std::to_string(listing.ranges.front()->first + listing.states[position].index)
+                            : listing.ranges[position]->key(0);
+}
+
+std::string describe_ranges(SlotListing const& listing)
+{
+    std::vector<std::string> ranges;
+    for (auto const& range : listing.ranges)
+        ranges.push_back(printable(range->describe(), 2048));
+    return joined(ranges, ", ");
+}
+
+/** Why the store could not tell of keys: the first ones, and the number of the others. */
+std::vector<std::string> unread_lines(SlotListing const& listing)
+{
+    std::vector<std::string> lines;
+    for (auto const& [position, why] : listing.unread) {
+        if (lines.size() == most_unread_shown) {
+            lines.push_back("and " + std::to_string(listing.unread.size() - lines.size()) + " more");
+            break;
+        }
+        lines.push_back(printable(name_of(listing, position)) + ": unknown: " + printable(why, 2048));
+    }
+    return lines;
+}
+
+boost::json::object json_of(SlotListing const& listing, std::size_t position)
+{
+    auto const& state = listing.states[position];
+    auto const holder = holder_of(state);
+    boost::json::object object;
+    if (is_pool(listing))
+        object["slot"] = listing.ranges.front()->first + state.index;
+    object["key"] =
+        printable(is_pool(listing) ? listing.ranges.front()->key(state.index) : name_of(listing, position), 2048);
+    if (auto const why = listing.unread.find(position); why != listing.unread.end()) {
+        object["state"] = "unknown";
+        object["why"] = printable(why->second, 2048);
+        return object;
+    }
+    object["state"] = state_name(holder);
+    if (holder.kind == Holder::Kind::worker)
+        object["worker"] = holder.name;
+    if (!holder.note.empty())
+        object["note"] = holder.note;
+    if (holder.kind == Holder::Kind::evicted)
+        object["evicted_by"] = holder.name;
+    if (is_nobodys(holder)) {
+        if (!holder.name.empty())
+            object["last_worker"] = holder.name;
+        if (state.remaining)
+            object["until"] = utc_time(listing.taken_at + *state.remaining);
+    }
+    if (auto const held = held_for(listing, state, holder)) {
+        object["since"] = utc_time(listing.taken_at - *held);
+        object["held_for_ms"] = held->count();
+    }
+    if (state.remaining && holder.kind != Holder::Kind::nobody)
+        object["remaining_ms"] = state.remaining->count();
+    if (state.fencing_token != 0)
+        object["fencing_token"] = std::to_string(state.fencing_token);
+    return object;
+}
+
+} // namespace
+
+std::vector<std::string> table_lines(SlotListing const& listing, bool color)
+{
+    auto const free = count_of(listing, KeyState::Kind::free);
+    auto const resting = count_of(listing, KeyState::Kind::resting);
+    auto const kept = count_of(listing, KeyState::Kind::kept);
+    auto const show_free = free <= most_free_shown;
+    std::vector<std::string> headings{
+        is_pool(listing) ? "SLOT" : "LOCK", "HOLDER", "SINCE", "FOR", "TTL LEFT", "TOKEN"};
+    bool const has_notes =
+        std::ranges::any_of(listing.states, [](KeyState const& state) { return !holder_of(state).note.empty(); });
+    if (has_notes)
+        headings.emplace_back("NOTE");
+    Table table(headings, color);
+    for (std::size_t position = 0; position < listing.states.size(); ++position) {
+        auto const& state = listing.states[position];
+        bool const unread = listing.unread.contains(position);
+        if (state.kind == KeyState::Kind::free && !show_free && !unread)
+            continue;
+        auto const held = state.kind != KeyState::Kind::free;
+        auto const holder = holder_of(state);
+        auto const duration = held_for(listing, state, holder);
+        std::vector<Table::Cell> row{
+            printable(name_of(listing, position)),
+            {holder_text(listing, position), unread ? Style::bad : style_of(holder)},
+            since(listing, duration),
+            or_dash(duration),
+            held ? or_dash(state.remaining) : "-",
+            state.fencing_token != 0 ? std::to_string(state.fencing_token) : "-"};
+        if (has_notes)
+            row.emplace_back(holder.note);
+        table.add(std::move(row));
+    }
+    auto const total = std::ssize(listing.states);
+    auto const unread = std::ssize(listing.unread);
+    auto lines = table.lines();
+    lines.insert(
+        lines.begin(), describe_ranges(listing) + " on " + listing.store + ": " +
+                           std::to_string(total - free - resting - kept - unread) + " of " + std::to_string(total) +
+                           " held" + (resting > 0 ? ", " + std::to_string(resting) + " resting" : "") +
+                           (kept > 0 ? ", " + std::to_string(kept) + " kept" : "") +
+                           (unread > 0 ? ", " + std::to_string(unread) + " unknown" : ""));
+    for (auto& line : unread_lines(listing))
+        lines.push_back(std::move(line));
+    return lines;
+}
+
+std::string as_table(SlotListing const& listing, bool color)
+{
+    return indented(table_lines(listing, color), 0);
+}
+
+std::string as_json(SlotListing const& listing)
+{
+    boost::json::array keys;
+    for (std::size_t position = 0; position < listing.states.size(); ++position)
+        keys.push_back(json_of(listing, position));
+    auto const resting = count_of(listing, KeyState::Kind::resting);
+    auto const kept = count_of(listing, KeyState::Kind::kept);
+    boost::json::object object;
+    object["store"] = listing.store;
+    object["range"] = describe_ranges(listing);
+    object["taken_at"] = utc_time(listing.taken_at);
+    object["count"] = listing.states.size();
+    auto const unread = std::ssize(listing.unread);
+    object["held"] = std::ssize(listing.states) - count_of(listing, KeyState::Kind::free) - resting - kept - unread;
+    object["resting"] = resting;
+    object["kept"] = kept;
+    if (unread > 0)
+        object["unknown"] = unread;
+    object["keys"] = std::move(keys);
+    return boost::json::serialize(object) + "\n";
+}
+
+} // namespace tenure::tool
