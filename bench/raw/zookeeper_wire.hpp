@@ -57,7 +57,7 @@ public:
     /** Waits for the next reply or event. */
     [[nodiscard]] ZookeeperReply next();
 
-    /** One request; its reply. What is an event is dropped. @returns its code */
+    /** Sends one request and reads its reply. Events are dropped. @returns its code */
     std::int32_t ask(std::string_view request);
 
 private:
@@ -66,7 +66,7 @@ private:
 
     Socket socket_;
     std::vector<char> buffer_;
-    /// what was read and not yet taken
+    /// the bytes that were read and not yet taken
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
 };

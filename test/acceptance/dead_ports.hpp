@@ -45,7 +45,7 @@ public:
 
 private:
     MutePort port_{0};
-    /// those that fill the queue
+    /// the connections that fill the queue
     std::vector<int> connections_;
 };
 

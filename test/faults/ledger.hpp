@@ -51,7 +51,8 @@ struct Breach {
     std::string text;
 };
 
-/** What was done to the store and its users, and what was found. Safe to use from several threads. */
+/** The record of a run: the disturbances of the store and its users, and the findings. Safe to use from several
+ * threads. */
 class Ledger
 {
 public:

@@ -22,7 +22,7 @@ public:
     WallClock& operator=(WallClock const&) = delete;
     ~WallClock();
 
-    /** What the server is started with. */
+    /** The environment that the server is started with. */
     [[nodiscard]] std::vector<std::pair<std::string, std::string>> environment() const;
 
     /** Ahead of the machine's wall clock by this much, from now on. */

@@ -26,7 +26,7 @@ public:
         std::uint64_t looks = 0;
         /// looks at a key that had a live holder, and was its
         std::uint64_t live = 0;
-        /// those of them that were told when the store would free it
+        /// the looks among them in which the store told when it would free the key
         std::uint64_t compared = 0;
         /// the least time seen from `valid_until` to the store's expiry
         std::int64_t least_margin = std::numeric_limits<std::int64_t>::max();
@@ -47,7 +47,7 @@ public:
 
 private:
     using Occupants = std::vector<std::optional<test::Holding>>;
-    /** What is remembered of a key from one look to the next. */
+    /** The memory of a key from one look to the next. */
     struct Memory {
         /// taken without a live holder, by this claim, since
         std::optional<std::uint64_t> orphan_claim;

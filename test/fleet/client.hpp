@@ -74,7 +74,7 @@ public:
             [&] { return call([&] { return condition(); }); }, limit, std::chrono::milliseconds{20});
     }
 
-    /** What the client's thread has used so far. */
+    /** The processor time that the client's thread has used so far. */
     [[nodiscard]] std::chrono::nanoseconds cpu();
     [[nodiscard]] CountedLog const& log() const noexcept { return *log_; }
 

@@ -20,7 +20,7 @@ namespace tenure::test
 namespace
 {
 
-/// what a server writes into its log when it serves clients; 3.4 and 3.5, with and without TLS
+/// the line that a server logs when it serves clients; 3.4 and 3.5, with and without TLS
 bool says_ready(std::string const& log, std::size_t from)
 {
     return log.find("ready to serve client requests", from) != std::string::npos &&

@@ -24,7 +24,7 @@ struct EtcdServerOptions {
     bool tls = false;
     std::string tls_certificate = {};
     std::string tls_key = {};
-    /// whose certificates clients must show; empty: they need none
+    /// the authority of the certificates that clients must show; empty: they need none
     std::string tls_client_ca = {};
 };
 
@@ -55,7 +55,7 @@ public:
     /** The same as `start`, for a member whose cluster has no majority before others are there too. */
     void start_without_waiting() { launch(); }
     [[nodiscard]] bool running() { return process_ && process_->running(); }
-    /** What it has logged so far. */
+    /** Its log so far. */
     [[nodiscard]] std::string log() const;
 
 private:

@@ -19,7 +19,7 @@ enum class Direction {
     replies
 };
 
-/** What happens to the bytes of one direction from now on. */
+/** The treatment of the bytes of one direction from now on. */
 struct Fault {
     enum class Kind {
         /// passed on, after `delay`

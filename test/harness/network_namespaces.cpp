@@ -28,7 +28,7 @@ namespace
 {
 
 constexpr char const* of_this_thread = "/proc/thread-self/ns/net";
-/// what their addresses begin with
+/// the prefixes of their addresses
 std::string const peer_network = "10.20.1.";
 std::string const client_network = "10.20.2.";
 

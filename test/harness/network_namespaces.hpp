@@ -61,8 +61,8 @@ struct ServerPlace {
     std::string peer_address = "127.0.0.1";
     std::string client_address = "127.0.0.1";
 
-    /** What a server listens on for its clients: also on its own loopback interface, where the test asks it while its
-     * links are cut. */
+    /** The addresses that a server listens on for its clients: also on its own loopback interface, where the test asks
+     * it while its links are cut. */
     [[nodiscard]] std::string client_interface() const { return network ? "0.0.0.0" : client_address; }
 };
 

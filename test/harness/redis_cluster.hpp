@@ -20,7 +20,8 @@ struct RedisClusterOptions {
     std::size_t replicas = 1;
     /// how long a node may be silent before the others hold it for lost
     std::chrono::milliseconds node_timeout{1000};
-    /// what each node is started with besides being a node: further lines of its configuration, TLS on a second port
+    /// the options of each node that are not about the cluster: further lines of its configuration, TLS on a second
+    /// port
     RedisServerOptions node = {};
 };
 

@@ -25,7 +25,7 @@ namespace tenure::test
 namespace
 {
 
-/// what servers write into their log when they accept connections and have loaded everything
+/// the line that servers log when they accept connections and have loaded everything
 constexpr char const* accepts = "eady to accept connections";
 
 } // namespace

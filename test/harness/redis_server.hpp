@@ -62,7 +62,7 @@ public:
     void start_loading(std::string const& line);
     /** SIGKILL and start; what was persisted is loaded. */
     void restart();
-    /** What it has logged so far. */
+    /** Its log so far. */
     [[nodiscard]] std::string log() const;
 
 private:

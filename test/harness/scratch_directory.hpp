@@ -40,7 +40,7 @@ private:
     {
         std::error_code ignored;
         std::filesystem::path const memory = "/dev/shm";
-        // who says where temporary files go is right
+        // TMPDIR is the user's choice and has precedence
         if (place == Place::memory && std::getenv("TMPDIR") == nullptr &&
             std::filesystem::is_directory(memory, ignored))
             return memory;

@@ -26,7 +26,7 @@ struct SentinelGroupOptions {
     std::vector<std::string> sentinel_config = {};
     /// further lines of each server's configuration
     std::vector<std::string> server_config = {};
-    /// what this test's own connections to sentinels log in with
+    /// the password of this test's own connections to sentinels
     std::string sentinel_password = {};
     /// sentinels also listen with TLS, on a second port; the files are PEM
     bool sentinel_tls = false;
@@ -79,7 +79,7 @@ private:
 class SentinelGroup
 {
 public:
-    /// what the sentinels call the master
+    /// the name of the master in the sentinels' configuration
     static constexpr auto master_name = "mymaster";
 
     SentinelGroup();

@@ -13,7 +13,7 @@ namespace tenure::test
 
 enum class ZookeeperOperation : std::int32_t;
 
-/** What a node holds, and the parts of its stat that tests look at. */
+/** The data of a node, and the parts of its stat that tests look at. */
 struct ZookeeperNode {
     std::string data;
     std::int64_t czxid = 0;
@@ -35,7 +35,7 @@ public:
     ~ZookeeperClient();
 
     /** Takes another client's session over: from now on writes over that one's connection are refused, if it leads to
-     * another server. What makes that possible without being told its password is that servers derive a session's
+     * another server. This works without the password, because servers derive a session's
      * password from its number.
      *  @param timeout  that the session has */
     static ZookeeperClient in_session(std::uint16_t port, std::int64_t session, std::chrono::milliseconds timeout);

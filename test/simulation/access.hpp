@@ -12,7 +12,8 @@
 namespace tenure::simulation
 {
 
-/** What one process has of the store: where its engine's requests go, and what the checker may know of them. */
+/** The access of one process to the store: it takes the engine's requests, and shows the checker what it may know of
+ * them. */
 class Access
 {
 public:

@@ -55,7 +55,7 @@ public:
     /** Destroys what never ran, and what that posts while it goes. */
     void discard(ProcessId process) noexcept;
 
-    /** Runs one piece of work, if any is ready. What the work throws is passed on. */
+    /** Runs one piece of work, if any is ready. Exceptions of the work are passed on. */
     bool run_ready();
     [[nodiscard]] bool anything_ready() const noexcept;
 

@@ -168,7 +168,7 @@ void play(asio::thread_pool& context, Round& round)
     context.join();
 }
 
-/** What must hold when everybody has gone. */
+/** Checks the invariants at the end of a round, when all actors have ended. */
 void check(Round& round, Store const& witness)
 {
     round.throw_failure();
@@ -186,7 +186,7 @@ void check(Round& round, Store const& witness)
                 held_by = key.owner;
         return held_by.empty();
     };
-    // What was given back was given back before the context ran out of work; a thread of the store's own goes on a
+    // All releases were over before the context ran out of work; a thread of the store's own goes on a
     // while
     bool const are_free = round.plan().own_thread ? test::eventually(all_are_free, longest_closing) : all_are_free();
     if (!are_free)

@@ -62,7 +62,7 @@ public:
 
     // -- for the test --
 
-    /// what the engine takes for the store's own thread; nothing runs on it
+    /// the engine takes this for the store's own thread; nothing runs on it
     std::shared_ptr<engine::OwnThread> thread;
     /// all that `random_bytes` has given
     std::vector<std::byte> drawn;
@@ -113,7 +113,7 @@ public:
     /** Destroys all tasks and timers that have not run; they may own this runtime. */
     void discard() noexcept { time_.state()->discard(); }
 
-    /** What happens first when a context is destroyed: its services let go of everything. */
+    /** The first step of the destruction of a context: its services let go of everything. */
     void end_context() noexcept { time_.end(); }
 
 private:

@@ -30,12 +30,12 @@ struct ScriptedStore {
     ScriptedStore& operator=(ScriptedStore const&) = delete;
     ~ScriptedStore()
     {
-        // whatever still waits ends by its own time, and the store closes by itself
+        // pending operations end by their own time, and the store closes by itself
         store.reset();
         runtime->run_for(std::chrono::hours{2});
         backend->shutdown();
         runtime->run_ready();
-        // What the test left unanswered would keep engine and runtime alive for each other.
+        // Requests that the test left unanswered would keep engine and runtime alive for each other.
         runtime->discard();
         runtime->end_context();
         backend->watch_handler = nullptr;

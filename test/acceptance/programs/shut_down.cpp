@@ -51,7 +51,7 @@ using std::chrono::milliseconds;
 
 constexpr auto longest_wait = 12s;
 
-/** What an operation runs on. */
+/** The objects that an operation runs on. */
 struct Stage {
     explicit Stage(asio::io_context& context)
         : outage(context, asio::steady_timer::time_point::max())

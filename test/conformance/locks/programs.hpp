@@ -26,7 +26,7 @@ public:
     Programs() = default;
     Programs(Programs const&) = delete;
     Programs& operator=(Programs const&) = delete;
-    /** What still goes on in the background has two seconds. After a failed check the handlers refer to variables of
+    /** Background work that is still pending has two seconds. After a failed check the handlers refer to variables of
      * the test that are gone: they are destroyed uncalled. */
     ~Programs()
     {

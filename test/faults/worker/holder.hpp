@@ -23,7 +23,7 @@
 namespace tenure::faults
 {
 
-/** What the tasks of one worker share. */
+/** The state that the tasks of one worker share. */
 struct Workplace {
     Arena arena;
     test::Auditor auditor;
@@ -55,7 +55,7 @@ public:
     void stop();
 
 private:
-    /** What a token's wait was told. */
+    /** The result of a token's wait. */
     struct Told {
         bool done = false;
         bool fired = false;

@@ -72,7 +72,7 @@ private:
     bool stopped_ = false;
     /// the last turn
     std::int64_t last_;
-    /// those of the last ten seconds
+    /// the stalls of the last ten seconds
     std::deque<Stall> stalls_;
 };
 

@@ -170,7 +170,7 @@ private:
     std::shared_ptr<Backend> backend_;
 };
 
-/** What the answer is to the checker; false: none came. */
+/** Reports the answer to the checker; false: none came. */
 template <class Reply>
 bool read_answer(Reply const& reply, Message& message)
 {

@@ -34,7 +34,7 @@ public:
     ~Lua();
 
     struct Error {
-        /// what a failed command said; empty: the script itself failed
+        /// the error of a failed command; empty: the script itself failed
         std::string words;
         std::string message;
         int line = 0;

@@ -65,7 +65,7 @@ public:
         if (random_.below(2) == 0)
             release_many(held / 2);
         pass_until_answered();
-        // whatever the burst has left behind
+        // time for all leases of the burst to end
         pass(2 * ttl_);
         judge();
         leases_.clear();

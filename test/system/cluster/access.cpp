@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Who may do what in a real cluster: permissions, TLS, and what people are told.
+// Access to a real cluster: permissions, TLS, and the messages for users.
 #include "system/support/certificate_authority.hpp"
 #include "system/support/running_store.hpp"
 

@@ -293,7 +293,7 @@ TEST_CASE("a waiter that was cut off while its own claim lapsed never believes i
     }
     for (auto& waiter : waiters)
         CHECK(waiter.waiting.wait_for(100ms) == std::future_status::timeout);
-    // what they send for five seconds, two and a half of their ttls, arrives when it is over
+    // requests that they send in five seconds, two and a half of their ttls, arrive after that time
     for (auto& waiter : waiters)
         waiter.proxy.set(Direction::requests, {Fault::Kind::hold});
     std::this_thread::sleep_for(5s);

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a user of etcd reads when the server refuses: login, permission, certificate, space.
+// Messages for a user of etcd when the server refuses: login, permission, certificate, space.
 #include "system/support/certificate_authority.hpp"
 
 #include "harness/documented.hpp"

@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 namespace
 {
 
-/** What a program that logs and ends has written to standard error. */
+/** The standard error of a program that logs and ends. */
 std::string last_words(std::string const& how)
 {
     ScratchDirectory const directory;

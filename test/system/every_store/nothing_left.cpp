@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a store held in memory goes with it, whichever store it was.
+// The memory of a store is freed with it, for every kind of store.
 #include "harness/etcd_server.hpp"
 #include "harness/redis_server.hpp"
 #include "harness/zookeeper_server.hpp"

@@ -96,7 +96,7 @@ TEST_CASE("a program ends well whatever its store's thread is at", "[integration
         for (auto const& url : {server.url(), std::string("memory://")})
             for (int round = 0; round < 3; ++round) {
                 INFO(how << " " << url);
-                // what an earlier one held expires later
+                // the leases of an earlier one expire later
                 CHECK(run(url, how, how + std::to_string(round)) < 5s);
             }
 }

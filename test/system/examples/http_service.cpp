@@ -93,7 +93,7 @@ private:
     bool last_ = false;
 };
 
-/** What a client sees that sends one request after the other until the service closes the connection. */
+/** The replies to a client that sends one request after the other until the service closes the connection. */
 struct HttpVisit {
     std::size_t answered = 0;
     std::size_t wrong = 0;
@@ -164,7 +164,7 @@ TEST_CASE("an HTTP service that loses its store answers what it has, closes its 
         CHECK(seen.wrong == 0);
         told += seen.told_to_close ? 1U : 0U;
     }
-    // those that were in the middle of a request got their answer
+    // clients in the middle of a request got their answer
     CHECK(told > 0);
     REQUIRE(eventually([&] { return instance.process.count("drained") == 1; }));
     CHECK_FALSE(HttpClient(instance.port).connected());

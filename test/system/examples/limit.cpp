@@ -32,7 +32,7 @@ namespace
 constexpr auto limit_ttl = 1500ms;
 constexpr std::uint32_t most_jobs = 3;
 
-/** What happened at the places, in one log that all processes append to, and the test as well. */
+/** The events at the places, in one log to which all processes and the test append. */
 struct LimitLog {
     /// the process that uses each place at the end of the log
     std::map<std::uint32_t, std::string> in_use;

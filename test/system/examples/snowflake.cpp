@@ -238,7 +238,7 @@ SnowflakeRun run_snowflakes(std::chrono::milliseconds reuse_after)
             victim.step_clock(std::chrono::milliseconds(random() % 900) - largest_offset);
         }
     }
-    // whatever happened to them, all serve again
+    // after all faults, every service serves again
     for (auto const& client : clients) {
         auto const before = client->count();
         CHECK(eventually([&] { return client->count() > before; }, 20s));

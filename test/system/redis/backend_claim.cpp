@@ -249,7 +249,7 @@ TEST_CASE("a counter that holds something else costs the claim, and says which k
     CHECK(refused.fatal);
     CHECK_THAT(refused.detail, Catch::Matchers::ContainsSubstring("tenure:fence"));
     CHECK_FALSE(client.get("pool:0"));
-    // what a transaction has taken is to be given back
+    // the key that a transaction has taken must be given back
     auto const unconfirmed = expect<Unconfirmed>(live.claim(named_key("job"), owner(1)));
     CHECK(unconfirmed.error == errc::key_conflict);
     CHECK(unconfirmed.fatal);

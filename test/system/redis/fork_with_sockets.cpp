@@ -119,7 +119,7 @@ private:
     std::optional<int> status_;
 };
 
-/** What a child may do with a context that it has from its parent: say that it is a child, and run it. */
+/** The two things that a child may do with its parent's context: notify it of the fork, and run it. */
 int go_on(asio::io_context& context, std::chrono::milliseconds time)
 {
     context.notify_fork(asio::io_context::fork_child);

@@ -106,7 +106,7 @@ TEST_CASE("a slot that Python holds is busy here, and the other way round", "[in
     auto redis = server.client();
     RunningStore running{server.url()};
     auto const pool = running.pool(1, 5s);
-    // what redis-py sends
+    // the command of redis-py
     CHECK(redis.call("SET", "thread_id_lock:0", "4c8b-uuid-77", "NX", "PX", 900).text == "OK");
     CHECK(RunningStore::acquire_error(pool, {.wait = 0ms}) == tenure::errc::timed_out);
     // it publishes nothing when its key expires or is deleted: the waiter's own timer finds out

@@ -17,7 +17,7 @@ using Catch::Matchers::ContainsSubstring;
 namespace
 {
 
-// what docs/integrators/redis-protocol.md names as enough
+// the permissions that docs/integrators/redis-protocol.md names as enough
 std::string const minimal =
     "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
     "+pttl +incr +time +multi +exec ~P* ~tenure:fence";

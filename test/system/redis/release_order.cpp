@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a release may touch, and what may follow it (S7, S8).
+// The keys that a release may touch, and the requests that may follow it (S7, S8).
 #include "harness/auditor.hpp"
 #include "harness/redis_server.hpp"
 #include "system/support/running_store.hpp"
@@ -36,7 +36,7 @@ constexpr auto keys = "order:";
 /** Reads the server's MONITOR and finds renewals and claims that name an owner whose key was deleted before: commands
  * written after the release, by which the key could come back. A release that is asked for twice does no harm.
  *
- *  What a script does is learned from the commands that it runs. */
+ *  The effects of a script are learned from the commands that it runs. */
 class CommandAudit
 {
 public:

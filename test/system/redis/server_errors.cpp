@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a user gets from servers that refuse: the right error, and words that name cause and cure.
+// Servers that refuse: the user gets the right error, and a message that names cause and remedy.
 #include "harness/eventually.hpp"
 #include "harness/redis_server.hpp"
 #include "system/support/running_store.hpp"
@@ -26,7 +26,7 @@ std::string with_login(RedisServer const& server, std::string const& login, std:
     return "redis://" + login + "@127.0.0.1:" + std::to_string(server.port()) + path;
 }
 
-/** What the last error said, for a person. */
+/** The message of the last error. */
 std::string words(RunningStore const& running)
 {
     return running.store().diagnostics().last_detail;
@@ -120,7 +120,7 @@ TEST_CASE("a missing permission is reported by name", "[integration]")
     fails_for_good(with_login(server, "nokey:very-secret"), errc::permission_denied);
     auto const fence = fails_for_good(with_login(server, "nofence:very-secret"), errc::permission_denied);
     CHECK_THAT(fence, ContainsSubstring("fence"));
-    // what was refused came before the first write
+    // the server refused before the first write
     CHECK(server.client().keys("thread_id_lock:*").empty());
 }
 

@@ -108,7 +108,7 @@ TEST_CASE("a token fires in time when the server stands still", "[integration]")
     CHECK(lease.token().cancelled());
     CHECK(lease.token().reason() == CancelReason::expired);
     CHECK(lease.state() == LeaseState::cancelled);
-    // what is left is the notice: the time the work has to stop
+    // the remaining time is the notice: the time the work has to stop
     CHECK(eventually([&] { return !lease.valid(); }));
     CHECK(nanoseconds(Clock::now()) > nanoseconds(lease.valid_until()));
 }

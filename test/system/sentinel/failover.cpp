@@ -265,7 +265,7 @@ TEST_CASE("while all sentinels are away held leases go on, and so does acquiring
     CHECK_FALSE(lease.token().cancelled());
     CHECK(RunningStore::acquire_error(running.lock("other", 1s)) == error_code{});
 
-    // who was not connected has to wait for one of them
+    // a store that was not connected has to wait for one of them
     RunningStore late{group.url()};
     CHECK(RunningStore::acquire_error(late.lock("late", 1s), {.wait = 1s}) == errc::store_unavailable);
     group.sentinel(1).start();

@@ -19,7 +19,7 @@ namespace tenure::test
 inline constexpr std::uint32_t held_keys = 50;
 inline constexpr std::uint32_t contended_keys = 16;
 
-/** What was seen of leases for some time. */
+/** Observations of leases over some time. */
 struct Observed {
     static constexpr auto never = std::chrono::nanoseconds::max();
 
@@ -44,9 +44,9 @@ struct Observed {
     void add(Observed const& other);
 };
 
-/** What runs while members of a cluster are cut off: a store holds all 50 slots of a pool, others wait for one of them
- * to become free, and contend for 16 slots of another pool which they hold for a moment, or for two seconds. Each store
- * has a thread, in the network of the thread that makes this; an auditor knows who relies on what. */
+/** The load that runs while members of a cluster are cut off: a store holds all 50 slots of a pool, others wait for one
+ * of them to become free, and contend for 16 slots of another pool which they hold for a moment, or for two seconds.
+ * Each store has a thread, in the network of the thread that makes this; an auditor knows who relies on what. */
 class PartitionLoad
 {
 public:

@@ -20,10 +20,10 @@
 namespace tenure::test
 {
 
-/** What most tests here ask for: a future of everything the operation completes with. */
+/** The token of most tests here: a future of all results of the operation. */
 inline constexpr auto as_future = asio::as_tuple(asio::use_future);
 
-/** What a future has, or an exception if it does not come in time: no test hangs. */
+/** The value of a future, or an exception if it does not come in time: no test hangs. */
 template <class Result>
 Result within(std::chrono::milliseconds limit, std::future<Result> future)
 {

@@ -13,7 +13,7 @@
 namespace tenure::test
 {
 
-/** What a server says to one request. */
+/** A server's answer to one request. */
 struct Answer {
     enum class Then {
         /// goes on with the next request

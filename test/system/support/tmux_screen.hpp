@@ -24,7 +24,7 @@ public:
     TmuxScreen& operator=(TmuxScreen const&) = delete;
     ~TmuxScreen();
 
-    /** What stands on the terminal now, with all that has left it at the top. */
+    /** The lines on the terminal now, with all that have left it at the top. */
     [[nodiscard]] std::vector<std::string> lines() const;
     /** The same as one text in which lines that the terminal broke are whole again. */
     [[nodiscard]] std::string text() const;
@@ -44,7 +44,7 @@ public:
     [[nodiscard]] bool is_normal() const;
 
 private:
-    /** @return what tmux printed */
+    /** @return the output of tmux */
     [[nodiscard]] std::string tmux(std::string const& arguments) const;
 
     ScratchDirectory directory_;

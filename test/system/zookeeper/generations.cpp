@@ -165,7 +165,7 @@ TEST_CASE("the next holder keeps the key after the node was deleted by hand", "[
         line.hold(Direction::replies);
         auto const answered = line.proxy.received(Direction::replies);
         line.pass(Direction::requests);
-        // what was read of both is on its way, and the node is as it was
+        // the answers about both are on their way, and the node is as it was
         line.client.run_until([&] { return line.proxy.received(Direction::replies) - answered > 200; });
         second = change_hands();
         line.proxy.heal();
@@ -314,7 +314,7 @@ TEST_CASE("a generation that may not be written to is named by the error and by 
     auto const host = url.substr(12, url.find('?') - 12);
     auto const options = url.substr(url.find('?'));
     {
-        // whose chroot it is, and belongs to that login from now on
+        // the chroot is this login's, and the key belongs to it from now on
         RunningStore other{"zookeeper://other:secret@" + host + "/guarded/%25g" + options};
         auto lease = RunningStore::acquire(other.lock("k", 2s));
         REQUIRE(RunningStore::release(lease) == ReleaseOutcome::released);

@@ -76,7 +76,7 @@ constexpr auto renewal_interval = lasting / 3;
     return held;
 }
 
-/** What a helper program has printed. */
+/** The output of a helper program. */
 [[nodiscard]] std::string text_of(std::string const& file)
 {
     std::ostringstream text;
@@ -84,7 +84,7 @@ constexpr auto renewal_interval = lasting / 3;
     return text.str();
 }
 
-/** What the server says of its connections, for all of them: requests that it has received. */
+/** The number of requests that the server has received, by its own count for all connections. */
 [[nodiscard]] std::size_t received_by(ZookeeperServer const& server)
 {
     auto const words = zookeeper_word(server.port(), "srvr");

@@ -32,7 +32,7 @@ constexpr auto refused_ttl = 2000ms;
     return url.insert(url.find("//") + 2, login + "@");
 }
 
-/** What a claim is told that ends within `wait`. */
+/** The message for a claim that ends within `wait`. */
 [[nodiscard]] std::string refusal(RunningStore& running, std::string const& key, errc expected)
 {
     CHECK(RunningStore::acquire_error(running.lock(key, refused_ttl), {.wait = 1500ms}) == expected);

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What becomes of a completion handler between its operation and its executor.
+// The way of a completion handler from its operation to its executor.
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/bind_allocator.hpp>
@@ -115,7 +115,7 @@ TEST_CASE("a lease whose handler can no longer be called is given back")
     pool.async_try_acquire(
         asio::bind_executor(elsewhere->get_executor(), [&](error_code, std::optional<Slot>) { called = true; }));
     run_loop_until(context, [&] { return store.statistics().held == 2; });
-    // what is on its way to the other context comes to it
+    // a completion on its way to the other context arrives there
     context.poll();
     elsewhere.reset();
     run_loop_until(context, [&] { return store.statistics().released == 2; });

@@ -70,7 +70,7 @@ TEST_CASE(
     ScriptedStore test;
     Lock const lock(*test.store, {.key = "k", .ttl = 3s});
     for (std::size_t acquisitions = 1; acquisitions <= 3; ++acquisitions) {
-        // what was drawn before an image was taken is the same in all of its copies
+        // random bytes that were drawn before an image was taken are the same in all of its copies
         test.runtime->drawn.clear();
         attempts.emplace_back().start(lock);
         test.runtime->run_ready();
@@ -383,7 +383,7 @@ TEST_CASE("a grant that the store does not confirm is given back, and asked for 
     CHECK(test.store->diagnostics().last_detail == "1 of 2 have it");
 }
 
-TEST_CASE("what a person must mend before a grant is confirmed ends the wait at once")
+TEST_CASE("a permission missing for the confirmation of a grant ends the wait at once")
 {
     ScriptedStore test;
     Lock const lock(*test.store, {.key = "k", .ttl = 3s});
@@ -600,7 +600,7 @@ TEST_CASE("a try claims past a closed wait queue, and completes without a slot o
     CHECK(test.store->statistics().busy == 1);
 }
 
-TEST_CASE("what only a person can mend ends an acquisition at once, and diagnostics have the store's words")
+TEST_CASE("an error that only a person can fix ends an acquisition at once, and diagnostics have the store's words")
 {
     ScriptedStore test;
     Lock const lock(*test.store, {.key = "k", .ttl = 3s});

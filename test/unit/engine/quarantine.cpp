@@ -149,7 +149,7 @@ TEST_CASE("a second key of an acquisition, without a holder, is freed; the first
     CHECK(test.rest_of_release() == 20s);
 }
 
-TEST_CASE("what may find the key that was held lets it rest, because it may come to the store before the release")
+TEST_CASE("a withdrawal that may find the held key lets it rest, because it may come to the store before the release")
 {
     RestingStore test;
     auto late = test.acquire_at_the_second_try();

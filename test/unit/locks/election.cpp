@@ -340,7 +340,7 @@ TEST_CASE("a program that leads by async_run resigns when its work has ended, an
     CHECK(test.b.told.back().state == State::none);
 }
 
-TEST_CASE("what cannot be an Election is refused before anything is sent")
+TEST_CASE("an invalid config of an Election is refused before anything is sent")
 {
     ScriptedStore test;
     auto const refusal = [&](std::function<void(ElectionConfig&)> const& change) -> std::string {

@@ -37,7 +37,7 @@ std::chrono::nanoseconds boot_time()
     return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
 }
 
-/** What a forked keeper tells the test. */
+/** The report of a forked keeper to the test. */
 struct News {
     pid_t group = -1;
     pid_t guard = -1;

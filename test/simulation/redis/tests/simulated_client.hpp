@@ -17,11 +17,11 @@ using Commands = std::vector<std::vector<std::string>>;
 /** As they go over the wire. */
 [[nodiscard]] std::string encode(Commands const& commands);
 
-/** What ends the replies to an exchange: the answer to `PING` with this text. */
+/** The end of the replies to an exchange: the answer to `PING` with this text. */
 constexpr std::string_view last_words = "end of the exchange";
 [[nodiscard]] std::string answer_to_last_words();
 
-/** What a claim draws its token with: a function of scripts. */
+/** The function of scripts that draws the token of a claim. */
 constexpr std::string_view draw_text =
     "local function draw(counter) "
     "local token = redis.call('INCR', counter) local time = redis.call('TIME') "

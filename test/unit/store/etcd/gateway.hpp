@@ -51,7 +51,7 @@ public:
     ~EtcdGateway()
     {
         backend->shutdown();
-        runtime->run_ready(); // what was under way is told
+        runtime->run_ready(); // completes the requests that were under way
     }
 
     [[nodiscard]] ClaimRequest request(std::string owner) const

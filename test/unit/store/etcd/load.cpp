@@ -125,7 +125,7 @@ TEST_CASE("an acquisition that ends unsent says how many were ahead of it", "[et
 {
     LoadedStore test(50);
     test.acquire("burst:", 1000, 60s, 2s);
-    // those that have begun end later, at 2 s
+    // claims that have begun end later, at 2 s
     test.member.run_for(1995ms);
     CHECK(test.store->diagnostics().last_detail.find("claims of this process were ahead of it") != std::string::npos);
 }

@@ -75,7 +75,7 @@ public:
         ++revision_;
         keys_[base64_key] = {revision_, revision_, its_lease, "b3RoZXI="};
     }
-    /** What has arrived is never executed. */
+    /** Requests that have arrived are never executed. */
     void lose_requests() { arrived_.clear(); }
 
     [[nodiscard]] std::size_t keys() const noexcept { return keys_.size(); }

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a Redis store sends for keys that are left to expire, and what it makes of the answers.
+// Keys that are left to expire: the requests of a Redis store, and its use of the answers.
 #include "harness/expect_failure.hpp"
 #include "store/redis/backend.hpp"
 #include "store/redis/scripts/scripts.hpp"

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a Redis store sends for keys that rest after their use.
+// The requests of a Redis store for keys that rest after their use.
 #include "harness/renewals.hpp"
 #include "store/redis/backend.hpp"
 #include "store/redis/scripts/scripts.hpp"

@@ -179,7 +179,7 @@ TEST_CASE("releases, looks and evictions have a connection of their own", "[redi
     CHECK(std::holds_alternative<Released>(released->value()));
 }
 
-TEST_CASE("what frees a key over a connection that is not made yet is announced too", "[redis][replicas]")
+TEST_CASE("a release or withdrawal over a connection that is not made yet is also announced", "[redis][replicas]")
 {
     ReplicasSetting setting;
     setting.connect();
@@ -240,7 +240,7 @@ TEST_CASE("a single renewal by a native command waits for replicas too", "[redis
     CHECK(expect_unknown(reply->value()).error == errc::not_replicated);
 }
 
-TEST_CASE("what is asked while one WAIT is awaited shares the next", "[redis][replicas]")
+TEST_CASE("requests that come while one WAIT is awaited share the next", "[redis][replicas]")
 {
     ReplicasSetting setting;
     setting.connect();

@@ -206,7 +206,7 @@ TEST_CASE(
     CHECK(std::get<Granted>(reply->value()).index == 300);
     connection.sent.clear();
 
-    // what a search of parts finds is only a hint: its keys are tried, and what the claim needs counts from there
+    // the result of a search of parts is only a hint: its keys are tried, and the claim counts its keys from there
     reply = claim();
     REQUIRE(connection.unanswered() == 5);
     CHECK(setting.words(0).at(0) == "EXISTS");

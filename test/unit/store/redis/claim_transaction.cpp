@@ -80,7 +80,7 @@ TEST_CASE("claims in company leave together, the first of them too", "[redis][cl
         request.with_others = true;
         (void)test.claim(std::move(request));
     }
-    // what leaves with the next is not written before the turn is over
+    // a request that leaves with the next is not written before the turn is over
     CHECK(test.connection().sent.size() == (fencing ? 0 : 2));
     for (auto const& sent : test.connection().sent)
         CHECK(sent.with_next);
@@ -106,7 +106,7 @@ TEST_CASE("a transaction claims 32 keys at most", "[redis][claims]")
     CHECK(test.words(2).size() == 6 + 8 * 6);
 }
 
-TEST_CASE("what waits for a connection keeps its own time limit, and joins nothing", "[redis][claims]")
+TEST_CASE("a claim that waits for a connection keeps its own time limit, and joins no transaction", "[redis][claims]")
 {
     ClaimFixture test;
     test.connect();

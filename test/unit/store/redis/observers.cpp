@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What an observer writes and hears. Messages to waiters are in backend_watch.cpp.
+// The requests and notifications of an observer. Messages to waiters are in backend_watch.cpp.
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_connection.hpp"
 

@@ -59,8 +59,8 @@ public:
             work();
     }
     void set_pause(Clock::duration pause) { pause_ = pause; }
-    /** Ends the connections of all sessions, which come back after a moment. What waits is executed later, and its
-     * answer is lost; or the request is lost itself. */
+    /** Ends the connections of all sessions, which come back after a moment. A pending request is executed later, and
+     * its answer is lost; or the request itself is lost. */
     void break_connections(bool requests_are_lost = false)
     {
         if (requests_are_lost)

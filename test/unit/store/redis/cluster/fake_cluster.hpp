@@ -155,7 +155,7 @@ struct FakeCluster {
     {
         return ask(&Backend::claim, ClaimRequest{std::move(range), "me/1", 3s, runtime->now() + 10s, true, earliest});
     }
-    /** What a transaction of one claim brings: the SET's answer and the token. */
+    /** The reply to a transaction of one claim: the SET's answer and the token. */
     static Value granted() { return Value::list(Type::array, {Value::status("OK"), Value::text("1700000000000000")}); }
     static Value held() { return Value::list(Type::array, {Value(), Value::text("1700000000000000")}); }
     static Value granted_by_script()

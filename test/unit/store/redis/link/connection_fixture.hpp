@@ -83,7 +83,7 @@ public:
         stream().accept();
         runtime->run_ready();
         stream().send(hello_reply);
-        // what the login wrote; requests that waited come after it
+        // the bytes of the login; requests that waited come after them
         (void)stream().take_received();
         runtime->run_ready();
     }

@@ -118,7 +118,7 @@ TEST_CASE("commands that leave together are parted by nothing, however large the
     test.stream().finish_write({}, test.stream().unfinished());
     test.runtime->run_ready();
     (void)test.stream().take_received();
-    // what comes while the first of them is written
+    // these come while the first of them is written
     (void)test.ask(urgent(Urgency::renewal, "RENEWAL"));
     test.stream().finish_write({}, test.stream().unfinished());
     test.runtime->run_ready();
@@ -201,8 +201,7 @@ TEST_CASE("a server that owes many replies gets no more requests but renewals")
     CHECK(names(test.received()).size() > redis::Pace::first);
 }
 
-TEST_CASE(
-    "what waits for its turn at a server that works is dropped at its deadline, and not called unsent for a reason")
+TEST_CASE("a request that waits for its turn at a server that works is dropped at its deadline, without an error")
 {
     ConnectionFixture test;
     test.open();
@@ -296,7 +295,7 @@ struct LinkTest {
 
 } // namespace
 
-TEST_CASE("what a silent connection has not written leaves by the second one")
+TEST_CASE("requests that a silent connection has not written leave by the second one")
 {
     LinkTest test;
     test.streams[0].stalled = true;

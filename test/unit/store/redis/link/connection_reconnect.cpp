@@ -120,7 +120,7 @@ TEST_CASE("a failed write tells apart what may have left and what surely did not
     CHECK(test.connection->ready());
 }
 
-TEST_CASE("what surely did not leave still ends when its time is over")
+TEST_CASE("a request that surely did not leave still ends when its time is over")
 {
     ConnectionFixture test;
     test.open();

@@ -62,7 +62,7 @@ TEST_CASE("a great many requests of one turn do not wait for the last of them, n
     CHECK(test.received() == expected);
 }
 
-TEST_CASE("what has to leave with the next leaves in one write with it, however many there are")
+TEST_CASE("a request that has to leave with the next leaves in one write with it, however many there are")
 {
     ConnectionFixture test;
     test.open();
@@ -193,7 +193,7 @@ TEST_CASE("a stream that takes everything at once needs no further event")
     CHECK((*second)->reply == Value::status("2"));
 }
 
-TEST_CASE("what waits for a write under way is stamped when it is written itself")
+TEST_CASE("a request that waits for a write under way is stamped when it is written itself")
 {
     ConnectionFixture test;
     test.open();

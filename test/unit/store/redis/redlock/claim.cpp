@@ -111,7 +111,7 @@ TEST_CASE("a majority has to accept the fencing token, which is greater than all
         CHECK_FALSE(claiming.reply);
         ScriptedNode::answer(quorum[1].tokens, redis::TokenAccepted{});
         CHECK(claiming.as<Granted>().fencing_token == 42);
-        // who grants later learns the token
+        // a server that grants later learns the token
         ScriptedNode::answer(quorum[2].claims, granted(now, 12));
         REQUIRE(quorum[2].tokens.size() == 1);
         CHECK(quorum[2].tokens.front().first.token == 42);
@@ -145,7 +145,7 @@ TEST_CASE("a lock that a majority holds for others is busy until enough of them 
         ScriptedNode::answer(quorum[node].claims, Busy{std::chrono::milliseconds(100 * (node + 1)), false});
     CHECK(claiming.as<Busy>().earliest_expiry == 300ms);
     CHECK_FALSE(claiming.as<Busy>().never_frees);
-    // whatever the others grant from now on is given back
+    // later grants of the other servers are given back
     ScriptedNode::answer(quorum[3].claims, granted(quorum.runtime->now()));
     REQUIRE(quorum[3].releases.size() == 1);
     CHECK(quorum[3].releases.front().first.claim->owner == "owner");
@@ -216,7 +216,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("what only a person can mend, on so many servers that there can be no majority, is fatal", "[redlock]")
+TEST_CASE("errors that only a person can fix are fatal where they leave no majority", "[redlock]")
 {
     ScriptedQuorum quorum;
     Claiming const claiming(quorum);
@@ -249,7 +249,7 @@ TEST_CASE("of a pool the first key is taken that a majority has free", "[redlock
     CHECK(claiming.as<Granted>().index == 1);
 }
 
-TEST_CASE("who wins a split vote takes the rest too, once the losers have given it back", "[redlock]")
+TEST_CASE("the winner of a split vote also takes the rest, once the losers have given it back", "[redlock]")
 {
     ScriptedQuorum quorum;
     Claiming const claiming(quorum);

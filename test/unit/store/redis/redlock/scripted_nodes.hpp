@@ -123,7 +123,7 @@ private:
     std::string name_;
 };
 
-/** What a server that refuses connections answers. */
+/** The failure of a request to a server that refuses connections. */
 [[nodiscard]] inline Failure unreachable()
 {
     return Failure::not_sent(make_error_code(errc::store_unavailable), "connection refused");

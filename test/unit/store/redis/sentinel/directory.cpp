@@ -40,7 +40,7 @@ Value texts(std::vector<std::string> const& words, Type type = Type::array)
     return Value::list(type, std::move(elements));
 }
 
-/** What a directory has told of masters. */
+/** The masters that a directory has reported. */
 struct Follower {
     explicit Follower(MasterResolver& directory)
     {
@@ -158,7 +158,7 @@ TEST_CASE("nobody is asked before somebody wants to know, and then all sentinels
     CHECK(test.made.empty());
     test.find();
     CHECK(test.asked() == 3);
-    // who asks meanwhile gets the same answer
+    // a search that begins meanwhile gets the same answer
     test.find();
     CHECK(test.asked() == 3);
     test.answer(0, test.server(1));
