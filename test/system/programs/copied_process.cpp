@@ -5,6 +5,8 @@
 // the error. It ends at the next SIGUSR1.
 #include "copied_image.hpp"
 
+#include "harness/program.hpp"
+
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -15,10 +17,7 @@
 #include <signal.h>
 
 #include <chrono>
-#include <cstdio>
-#include <exception>
 #include <iostream>
-#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -73,11 +72,6 @@ void run(char** argument)
 } // namespace
 
 int main(int count, char** argument)
-try {
-    if (count != 5)
-        throw std::runtime_error("usage: copied_process URL KEY TTL_MS WAIT_MS");
-    run(argument);
-} catch (std::exception const& error) {
-    std::fprintf(stderr, "copied_process: %s\n", error.what());
-    return 1;
+{
+    return tenure::test::run_program("copied_process URL KEY TTL_MS WAIT_MS", count, argument, run);
 }

@@ -2,6 +2,8 @@
 // A process that holds a lock until SIGUSR1, and whose first act then is to ask whether the lease is valid.
 //   paused_holder URL KEY TTL_MS
 // Prints `held`, and in the end `valid V cancelled C state S release R`.
+#include "harness/program.hpp"
+
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -11,10 +13,7 @@
 #include <signal.h>
 
 #include <chrono>
-#include <cstdio>
-#include <exception>
 #include <iostream>
-#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -58,11 +57,6 @@ void hold(char** argument)
 } // namespace
 
 int main(int count, char** argument)
-try {
-    if (count != 4)
-        throw std::runtime_error("usage: paused_holder URL KEY TTL_MS");
-    hold(argument);
-} catch (std::exception const& error) {
-    std::fprintf(stderr, "paused_holder: %s\n", error.what());
-    return 1;
+{
+    return tenure::test::run_program("paused_holder URL KEY TTL_MS", count, argument, hold);
 }
