@@ -34,7 +34,7 @@ clause = re.compile(r"(what|who|whose|those|whatever|whoever)\b", re.IGNORECASE)
 end_of_paragraph = re.compile(r"\n[\s/*]*\n|@param\s+\w+|@\w+")
 # "e.g." and "3.5" are inside of a sentence.
 end_of_sentence = re.compile(r"[.!?][)\"`']*(?=\s+[^a-z\s])")
-test_name = re.compile(r'\bTEST_CASE(?:_METHOD)?\(\s*(?:\w+,\s*)?"((?:\\.|[^"\\])*)"')
+test_name = re.compile(r'\bTEST_CASE(?:_METHOD)?\(\s*(?:[\w:]+,\s*)?"((?:\\.|[^"\\])*)"')
 
 
 def blank(text):

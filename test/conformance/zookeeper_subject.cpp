@@ -2,6 +2,7 @@
 // TENURE_ZOOKEEPER_SERVERS servers of ZooKeeper. They serve all test cases of a process, and each case has a chroot of
 // its own. The person looks at another server than the library's client is told of, where there are several.
 #include "harness/fault_proxy.hpp"
+#include "harness/immovable.hpp"
 #include "harness/zookeeper_client.hpp"
 #include "harness/zookeeper_server.hpp"
 
@@ -18,12 +19,10 @@ namespace tenure::test
 namespace
 {
 
-class ZookeeperSubject final : public conformance::Subject
+class ZookeeperSubject final : public conformance::Subject, Immovable
 {
 public:
     ZookeeperSubject() { person_.create_all(mark_); }
-    ZookeeperSubject(ZookeeperSubject const&) = delete;
-    ZookeeperSubject& operator=(ZookeeperSubject const&) = delete;
     ~ZookeeperSubject() override = default;
 
     std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override

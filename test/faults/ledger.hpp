@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
+
 #include <sys/types.h>
 
 #include <algorithm>
@@ -100,7 +102,7 @@ private:
 };
 
 /** A fault that ends with the block. */
-class FaultScope
+class FaultScope : test::Immovable
 {
 public:
     FaultScope(Ledger& ledger, FaultRecord fault)
@@ -108,8 +110,6 @@ public:
         , number_(ledger.begin(std::move(fault)))
     {
     }
-    FaultScope(FaultScope const&) = delete;
-    FaultScope& operator=(FaultScope const&) = delete;
     ~FaultScope() { ledger_.end(number_); }
 
 private:

@@ -4,6 +4,7 @@
 #include "attack.hpp"
 
 #include "harness/auditor.hpp"
+#include "harness/immovable.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -54,12 +55,9 @@ struct KeyLook {
 
 /** A store of a run's own: real servers, ways to them that can be disturbed, and everything that can be done to them.
  * For another kind of store, write another one of these and add it to `schemes()`. */
-class StoreUnderAttack
+class StoreUnderAttack : test::Immovable
 {
 public:
-    StoreUnderAttack() = default;
-    StoreUnderAttack(StoreUnderAttack const&) = delete;
-    StoreUnderAttack& operator=(StoreUnderAttack const&) = delete;
     virtual ~StoreUnderAttack() = default;
 
     /** The URL that worker number `worker` connects to. */

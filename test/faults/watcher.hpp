@@ -6,6 +6,7 @@
 #include "store_under_attack.hpp"
 
 #include "harness/auditor.hpp"
+#include "harness/immovable.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -19,7 +20,7 @@ namespace tenure::faults
 {
 
 /** Compares, many times a second, what holders believe (the auditor) with what the store says. */
-class Watcher
+class Watcher : test::Immovable
 {
 public:
     struct Figures {
@@ -35,8 +36,6 @@ public:
     };
 
     Watcher(Arena const& arena, test::Auditor const& auditor, StoreUnderAttack& store, Ledger& ledger);
-    Watcher(Watcher const&) = delete;
-    Watcher& operator=(Watcher const&) = delete;
     ~Watcher();
 
     /** Whether a look that began after the instant found no key held. Any thread. */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 
 #include <tenure/tenure.hpp>
 
@@ -42,12 +43,10 @@ private:
 };
 
 /** The client of a row: one store, whose handlers and I/O run on one thread of its own. */
-class Client
+class Client : test::Immovable
 {
 public:
     explicit Client(std::string const& url);
-    Client(Client const&) = delete;
-    Client& operator=(Client const&) = delete;
     ~Client();
 
     /** Its thread ends, as if the process were killed: nothing that is held is released, and no handler is called

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/child_process.hpp"
+#include "harness/immovable.hpp"
 #include "harness/network_namespaces.hpp"
 #include "harness/scratch_directory.hpp"
 
@@ -30,14 +31,12 @@ struct EtcdServerOptions {
 
 /** One member of a cluster: a real etcd on free ports, of the loopback interface unless it has a place of its own, with
  * its data in a directory of its own. Both end with the object. */
-class EtcdServer
+class EtcdServer : Immovable
 {
 public:
     /** A cluster of one. */
     EtcdServer();
     explicit EtcdServer(EtcdServerOptions options);
-    EtcdServer(EtcdServer const&) = delete;
-    EtcdServer& operator=(EtcdServer const&) = delete;
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
     [[nodiscard]] pid_t pid() const noexcept { return process_->pid(); }

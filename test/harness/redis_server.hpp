@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/child_process.hpp"
+#include "harness/immovable.hpp"
 #include "harness/redis_client.hpp"
 #include "harness/scratch_directory.hpp"
 
@@ -31,13 +32,11 @@ struct RedisServerOptions {
 
 /** A real redis-server (or what TENURE_REDIS_SERVER names) on a free loopback port, with a directory of its own and
  * without persistence unless `config` says otherwise. Both end with the object. */
-class RedisServer
+class RedisServer : Immovable
 {
 public:
     RedisServer();
     explicit RedisServer(RedisServerOptions options);
-    RedisServer(RedisServer const&) = delete;
-    RedisServer& operator=(RedisServer const&) = delete;
     ~RedisServer() = default;
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
@@ -88,5 +87,10 @@ void require_redis();
 
 /** A port of 127.0.0.1 that was free just now. */
 [[nodiscard]] std::uint16_t free_port();
+
+/** Fixture: a Redis server of the test's own. Skips the test where Redis is not installed. */
+struct RedisTest {
+    RedisServer server{(require_redis(), RedisServerOptions{})};
+};
 
 } // namespace tenure::test

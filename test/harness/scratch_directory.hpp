@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
+
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -11,7 +13,7 @@ namespace tenure::test
 {
 
 /** A new directory that is gone, with all that is in it, when the object is. */
-class ScratchDirectory
+class ScratchDirectory : Immovable
 {
 public:
     /** Where the machine keeps temporary files; in its memory, if it has a place there: for servers that wait for the
@@ -24,8 +26,6 @@ public:
         if (::mkdtemp(path_.data()) == nullptr)
             throw std::system_error(errno, std::generic_category(), "mkdtemp");
     }
-    ScratchDirectory(ScratchDirectory const&) = delete;
-    ScratchDirectory& operator=(ScratchDirectory const&) = delete;
     ~ScratchDirectory()
     {
         std::error_code ignored;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/child_process.hpp"
+#include "harness/immovable.hpp"
 #include "harness/redis_client.hpp"
 #include "harness/redis_server.hpp"
 #include "harness/scratch_directory.hpp"
@@ -36,12 +37,10 @@ struct SentinelGroupOptions {
 };
 
 /** One sentinel (the server program as such) on a free loopback port. Ends with the object. */
-class SentinelProcess
+class SentinelProcess : Immovable
 {
 public:
     SentinelProcess(SentinelGroupOptions const& options, std::uint16_t master_port);
-    SentinelProcess(SentinelProcess const&) = delete;
-    SentinelProcess& operator=(SentinelProcess const&) = delete;
     ~SentinelProcess() = default;
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/child_process.hpp"
+#include "harness/immovable.hpp"
 #include "harness/network_namespaces.hpp"
 #include "harness/scratch_directory.hpp"
 
@@ -32,7 +33,7 @@ struct ZookeeperOptions {
 
 /** A real ZooKeeper server, alone or a member of an ensemble, on free ports, of the loopback interface unless it has a
  * place of its own, with a directory of its own. Both end with the object. */
-class ZookeeperServer
+class ZookeeperServer : Immovable
 {
 public:
     struct Member {
@@ -45,8 +46,6 @@ public:
     explicit ZookeeperServer(ZookeeperOptions options = {});
     /** Member `number` (from 0) of an ensemble; `start` begins it. */
     ZookeeperServer(ZookeeperOptions options, std::vector<Member> const& members, std::size_t number);
-    ZookeeperServer(ZookeeperServer const&) = delete;
-    ZookeeperServer& operator=(ZookeeperServer const&) = delete;
     ~ZookeeperServer() = default;
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }

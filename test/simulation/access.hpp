@@ -3,6 +3,8 @@
 
 #include "model.hpp"
 
+#include "harness/immovable.hpp"
+
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
 
@@ -14,12 +16,9 @@ namespace tenure::simulation
 
 /** The access of one process to the store: it takes the engine's requests, and shows the checker what it may know of
  * them. */
-class Access
+class Access : test::Immovable
 {
 public:
-    Access() = default;
-    Access(Access const&) = delete;
-    Access& operator=(Access const&) = delete;
     virtual ~Access() = default;
 
     virtual void begin(std::uint64_t seed) = 0;

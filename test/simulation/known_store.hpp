@@ -3,6 +3,8 @@
 
 #include "model.hpp"
 
+#include "harness/immovable.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +20,7 @@ class World;
 
 /** The world's model of the store: a few keys with owners, a clock of its own, and the faults of a server. The
  *  layers differ in who reads and writes it. */
-class KnownStore
+class KnownStore : test::Immovable
 {
 public:
     struct Key {
@@ -45,8 +47,6 @@ public:
         : world_(world)
     {
     }
-    KnownStore(KnownStore const&) = delete;
-    KnownStore& operator=(KnownStore const&) = delete;
     virtual ~KnownStore() = default;
 
     /** @param snapshots  how many states will be remembered */

@@ -5,6 +5,8 @@
 #include "time.hpp"
 #include "work.hpp"
 
+#include "harness/immovable.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -18,12 +20,9 @@ using ProcessId = std::uint32_t;
 constexpr ProcessId most_processes = 8;
 
 /** The receiver of a scheduled event. */
-class Receiver
+class Receiver : test::Immovable
 {
 public:
-    Receiver() = default;
-    Receiver(Receiver const&) = delete;
-    Receiver& operator=(Receiver const&) = delete;
     virtual ~Receiver() = default;
 
     virtual void on_event(std::uint32_t what, std::uint64_t value) = 0;

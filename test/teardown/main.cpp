@@ -9,6 +9,7 @@
 #include "servers.hpp"
 
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -256,7 +257,7 @@ void play_round(std::uint64_t seed, std::string const& url, Store const& witness
 }
 
 /** Sees, with a context of its own, what the rounds have left behind. */
-class Witness
+class Witness : test::Immovable
 {
 public:
     explicit Witness(std::string const& url)
@@ -264,8 +265,6 @@ public:
         , thread_([this] { context_.run(); })
     {
     }
-    Witness(Witness const&) = delete;
-    Witness& operator=(Witness const&) = delete;
     ~Witness()
     {
         context_.stop();

@@ -17,12 +17,9 @@
 namespace tenure::test
 {
 
-using namespace std::chrono_literals;
-
-TEST_CASE("a server that is no cluster is refused with the URL to use, and a node alone as well", "[cluster]")
+TEST_CASE_METHOD(
+    RedisTest, "a server that is no cluster is refused with the URL to use, and a node alone as well", "[cluster]")
 {
-    require_redis();
-    RedisServer server;
     RunningStore running{"redis+cluster://127.0.0.1:" + std::to_string(server.port())};
     CHECK(RunningStore::acquire_error(running.lock("job", 3s), {.wait = 5s}) == errc::wrong_server);
     CHECK(running.store().diagnostics().last_detail.find("use redis://") != std::string::npos);

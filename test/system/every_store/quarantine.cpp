@@ -14,7 +14,6 @@
 #include <string>
 #include <utility>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 

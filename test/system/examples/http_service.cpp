@@ -24,7 +24,6 @@
 #include <thread>
 #include <vector>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 using asio::ip::tcp;
@@ -146,10 +145,10 @@ TEST_CASE("SIGTERM lets an HTTP service answer what it has, and give its slot ba
     CHECK(server.client().keys("http:*").empty());
 }
 
-TEST_CASE("an HTTP service that loses its store answers what it has, closes its port, and comes back", "[redis][http]")
+TEST_CASE_METHOD(
+    RedisTest, "an HTTP service that loses its store answers what it has, closes its port, and comes back",
+    "[redis][http]")
 {
-    require_redis();
-    RedisServer server;
     ScratchDirectory const directory;
     HttpInstance instance(server, directory, "http");
     REQUIRE(instance.listens());

@@ -23,7 +23,6 @@
 #include <thread>
 #include <vector>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 

@@ -15,7 +15,6 @@
 #include <string>
 #include <thread>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 

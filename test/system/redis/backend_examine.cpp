@@ -38,10 +38,9 @@ Finding const& about(Findings const& findings, std::string const& subject)
 
 } // namespace
 
-TEST_CASE("examining a server without persistence and limits finds just that", "[redis][backend][examine]")
+TEST_CASE_METHOD(
+    RedisTest, "examining a server without persistence and limits finds just that", "[redis][backend][examine]")
 {
-    require_redis();
-    RedisServer server;
     LiveBackend live(server);
     auto const findings = live.examine(5s);
     CHECK(about(findings, "version").severity == Severity::ok);
@@ -71,10 +70,8 @@ TEST_CASE(
     CHECK(about(findings, "round trip").severity == Severity::error);
 }
 
-TEST_CASE("examining a replica says that it refuses every claim", "[redis][backend][examine]")
+TEST_CASE_METHOD(RedisTest, "examining a replica says that it refuses every claim", "[redis][backend][examine]")
 {
-    require_redis();
-    RedisServer server;
     server.client().call("REPLICAOF", "127.0.0.1", "1");
     LiveBackend live(server);
     CHECK(about(live.examine(5s), "role").severity == Severity::error);

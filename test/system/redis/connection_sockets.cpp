@@ -168,10 +168,9 @@ TEST_CASE("a user with no permission but its own commands can log in, and leaves
     CHECK(client.call("ACL", "LOG").elements.empty());
 }
 
-TEST_CASE("requests that a killed server left open are unknown, and the connection returns with the server")
+TEST_CASE_METHOD(
+    RedisTest, "requests that a killed server left open are unknown, and the connection returns with the server")
 {
-    require_redis();
-    RedisServer server;
     LiveConnection test(local_config(server));
     CHECK(test.ask("PING").delivery == Delivery::answered);
     server.pause();
@@ -195,10 +194,8 @@ TEST_CASE("requests that a killed server left open are unknown, and the connecti
     CHECK(server.client().get("key") == "last");
 }
 
-TEST_CASE("a server that hangs during the login costs the connect timeout")
+TEST_CASE_METHOD(RedisTest, "a server that hangs during the login costs the connect timeout")
 {
-    require_redis();
-    RedisServer server;
     server.pause();
     RedisConfig config = local_config(server);
     config.connect_timeout = 200ms;

@@ -12,7 +12,6 @@
 #include <string>
 #include <system_error>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 
@@ -101,10 +100,10 @@ TEST_CASE("a detachment that finds another owner under the key says that the lea
     CHECK(client.get("nightly") == "a thief");
 }
 
-TEST_CASE("a server that stands still leaves a detachment unconfirmed, and does it when it goes on", "[redis][detach]")
+TEST_CASE_METHOD(
+    RedisTest, "a server that stands still leaves a detachment unconfirmed, and does it when it goes on",
+    "[redis][detach]")
 {
-    require_redis();
-    RedisServer server;
     RunningStore const worker{server.url()};
     auto lease = RunningStore::acquire(worker.lock("nightly", 20s));
     server.pause();

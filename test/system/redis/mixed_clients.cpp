@@ -21,8 +21,6 @@
 #include <utility>
 #include <vector>
 
-using namespace std::chrono_literals;
-
 namespace tenure::test
 {
 

@@ -11,7 +11,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
 namespace
@@ -85,10 +84,8 @@ TEST_CASE("a refused port is reported at the timeout, with its cause", "[integra
     CHECK_THAT(running.store().diagnostics().last_detail, ContainsSubstring("refused"));
 }
 
-TEST_CASE("a store becomes ready when its server starts within the timeout", "[integration]")
+TEST_CASE_METHOD(RedisTest, "a store becomes ready when its server starts within the timeout", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     server.kill();
     RunningStore const running(url("", server.port()));
     auto waiting = running.store().async_ready(15s, as_future);

@@ -2,7 +2,7 @@
 // Servers that refuse: the user gets the right error, and a message that names cause and remedy.
 #include "harness/eventually.hpp"
 #include "harness/redis_server.hpp"
-#include "system/support/running_store.hpp"
+#include "system/support/running_store_test.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -15,7 +15,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
 namespace
@@ -83,10 +82,8 @@ TEST_CASE("a wrong password is reported, and no request runs as another user", "
     fails_for_good(with_login(locked, ":very-secret"), errc::authentication_failed);
 }
 
-TEST_CASE("a missing database is reported, and no request reaches another one", "[integration]")
+TEST_CASE_METHOD(RedisTest, "a missing database is reported, and no request reaches another one", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     CHECK_THAT(fails_for_good(server.url() + "/99", errc::wrong_database), ContainsSubstring("99"));
     CHECK(server.client().keys("*").empty());
 }
@@ -262,12 +259,10 @@ TEST_CASE("a server that cannot write to its disk costs no lease while the lease
     }
 }
 
-TEST_CASE("a server without memory grants nothing new, while what is held is renewed and released", "[integration]")
+TEST_CASE_METHOD(
+    RunningStoreTest, "a server without memory grants nothing new, while what is held is renewed and released",
+    "[integration]")
 {
-    require_redis();
-    RedisServer server;
-    auto redis = server.client();
-    RunningStore running{server.url()};
     auto held = RunningStore::acquire(running.lock("held", 1s));
     redis.call("CONFIG", "SET", "maxmemory", "1mb");
     redis.call("CONFIG", "SET", "maxmemory-policy", "noeviction");
@@ -286,10 +281,8 @@ TEST_CASE("a server without memory grants nothing new, while what is held is ren
     RunningStore::release(lease);
 }
 
-TEST_CASE("a replica grants nothing", "[integration]")
+TEST_CASE_METHOD(RedisTest, "a replica grants nothing", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     RedisServer replica{{.config = {"replicaof 127.0.0.1 " + std::to_string(server.port())}}};
     REQUIRE(eventually([&] { return replica.client().info("master_link_status") == "up"; }));
     RunningStore running{replica.url()};
@@ -299,10 +292,8 @@ TEST_CASE("a replica grants nothing", "[integration]")
     CHECK_THAT(words(running), ContainsSubstring("READONLY") || ContainsSubstring("replica"));
 }
 
-TEST_CASE("too many clients is an error that passes", "[integration]")
+TEST_CASE_METHOD(RedisTest, "too many clients is an error that passes", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     auto redis = server.client();
     redis.call("CONFIG", "SET", "maxclients", 1);
     RunningStore running{server.url()};
@@ -317,12 +308,8 @@ TEST_CASE("too many clients is an error that passes", "[integration]")
     RunningStore::release(lease);
 }
 
-TEST_CASE("keys that never become free are reported without a wait", "[integration]")
+TEST_CASE_METHOD(RunningStoreTest, "keys that never become free are reported without a wait", "[integration]")
 {
-    require_redis();
-    RedisServer server;
-    auto redis = server.client();
-    RunningStore running{server.url()};
     redis.call("SET", "thread_id_lock:0", "forever");
     redis.call("LPUSH", "thread_id_lock:1", "a", "b");
     auto const begin = std::chrono::steady_clock::now();

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The effects of failovers on leases: which leases survive, which losses are notified, and how long nothing is granted.
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 #include "harness/sentinel_group.hpp"
 #include "system/support/running_store.hpp"
 
@@ -16,13 +17,12 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 namespace
 {
 
 /** Acquires and releases one lock again and again, on a thread of its own. */
-class SteadyAcquirer
+class SteadyAcquirer : Immovable
 {
 public:
     explicit SteadyAcquirer(RunningStore& running)
@@ -30,8 +30,6 @@ public:
         , thread_([this] { run(); })
     {
     }
-    SteadyAcquirer(SteadyAcquirer const&) = delete;
-    SteadyAcquirer& operator=(SteadyAcquirer const&) = delete;
     ~SteadyAcquirer() { stop(); }
 
     void stop()

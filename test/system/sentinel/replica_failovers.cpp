@@ -5,6 +5,7 @@
 // allows.
 #include "harness/auditor.hpp"
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 #include "harness/owner_mark.hpp"
 #include "harness/scratch_directory.hpp"
 #include "harness/sentinel_group.hpp"
@@ -33,7 +34,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 namespace
 {
@@ -248,7 +248,7 @@ std::size_t missed_by(RedisServer const& master, Load const& load)
 
 /** A store's thread is paused while this lives, as when its process is stopped: what it holds is valid until its
  * time is over, whatever becomes of the server. */
-class Standstill
+class Standstill : Immovable
 {
 public:
     explicit Standstill(RunningStore& store)
@@ -260,8 +260,6 @@ public:
         });
         soon(stands->get_future());
     }
-    Standstill(Standstill const&) = delete;
-    Standstill& operator=(Standstill const&) = delete;
     ~Standstill() { over_.set_value(); }
 
 private:

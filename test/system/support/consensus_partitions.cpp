@@ -3,6 +3,7 @@
 #include "system/support/consensus_partitions.hpp"
 
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 #include "system/support/partition_load.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -52,7 +53,7 @@ constexpr std::chrono::nanoseconds last_answers = 500ms;
 constexpr auto patience = 60s;
 
 /** One fault, undone when this goes at the latest. */
-class Strike
+class Strike : Immovable
 {
 public:
     Strike(ClusterNodes& members, Fault fault, std::size_t leader)
@@ -72,8 +73,6 @@ public:
             for_each_link([&](std::size_t member, Link link) { members_.networks().cut(member, link); });
         }
     }
-    Strike(Strike const&) = delete;
-    Strike& operator=(Strike const&) = delete;
     ~Strike()
     {
         try {

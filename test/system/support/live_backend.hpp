@@ -45,6 +45,12 @@ private:
 
 [[nodiscard]] RedisConfig config_of(RedisServer const& server);
 
+/** Fixture: a Redis server, a client of it, and the backend under test. */
+struct LiveBackendTest : RedisTest {
+    RedisClient client = server.client();
+    LiveBackend live{server};
+};
+
 /** The claim that a grant stands for. */
 [[nodiscard]] ClaimPtr claim_of(KeyRangePtr range, std::string owner, std::uint32_t index);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/auditor.hpp"
+#include "harness/immovable.hpp"
 #include "harness/scratch_directory.hpp"
 #include "system/support/running_store.hpp"
 
@@ -47,12 +48,10 @@ struct Observed {
 /** The load that runs while members of a cluster are cut off: a store holds all 50 slots of a pool, others wait for one
  * of them to become free, and contend for 16 slots of another pool which they hold for a moment, or for two seconds.
  * Each store has a thread, in the network of the thread that makes this; an auditor knows who relies on what. */
-class PartitionLoad
+class PartitionLoad : Immovable
 {
 public:
     PartitionLoad(std::string const& url, std::chrono::milliseconds ttl);
-    PartitionLoad(PartitionLoad const&) = delete;
-    PartitionLoad& operator=(PartitionLoad const&) = delete;
     /** Ends it. */
     ~PartitionLoad();
 

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "harness/scratch_directory.hpp"
 
 #include <chrono>
@@ -16,12 +17,10 @@ void require_tmux();
 
 /** A command line on a terminal of its own, as a person would see it. When the command has ended, `code=N` stands on
  * the terminal. */
-class TmuxScreen
+class TmuxScreen : Immovable
 {
 public:
     TmuxScreen(std::string const& command_line, std::size_t columns, std::size_t rows);
-    TmuxScreen(TmuxScreen const&) = delete;
-    TmuxScreen& operator=(TmuxScreen const&) = delete;
     ~TmuxScreen();
 
     /** The lines on the terminal now, with all that have left it at the top. */

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // A store with a thread of its own: leases outlive a blocked io_context, and nothing outlives its owners.
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 #include "runtime/asio_runtime.hpp"
 #include "store/memory/backend.hpp"
 
@@ -432,7 +433,7 @@ namespace
 {
 
 /** Destroyed with the frame of a coroutine. */
-struct Frame {
+struct Frame : Immovable {
     std::atomic<int>& frames;
     std::atomic<bool>& elsewhere;
     std::thread::id made_on = std::this_thread::get_id();
@@ -443,8 +444,6 @@ struct Frame {
     {
         ++frames;
     }
-    Frame(Frame const&) = delete;
-    Frame& operator=(Frame const&) = delete;
     ~Frame()
     {
         --frames;

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Election: who leads, as each program sees it, and what becomes of a leader.
 #include "harness/documented.hpp"
+#include "harness/immovable.hpp"
 #include "unit/locks/view_fixture.hpp"
 
 #include <tenure/election.hpp>
@@ -64,10 +65,7 @@ struct Program {
     Lease lease;
 };
 
-struct Programs {
-    Programs() = default;
-    Programs(Programs const&) = delete;
-    Programs& operator=(Programs const&) = delete;
+struct Programs : Immovable {
     ~Programs()
     {
         for (auto* program : {&a, &b}) {
@@ -92,15 +90,13 @@ std::string owner_of(std::string const& worker, std::string const& note)
 }
 
 /** A follower whose store answers what the test says. */
-struct Following : ScriptedStore {
+struct Following : ScriptedStore, Immovable {
     Following()
     {
         backend->answers_inspections = true;
         election.emplace(*store, ElectionConfig{.name = "office"});
         runtime->run_ready();
     }
-    Following(Following const&) = delete;
-    Following& operator=(Following const&) = delete;
     ~Following()
     {
         cancel.emit(asio::cancellation_type::terminal);

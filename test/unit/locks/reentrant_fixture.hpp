@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "unit/scripted_store.hpp"
 
 #include <tenure/errc.hpp>
@@ -20,7 +21,7 @@ namespace tenure::test
 {
 
 /** A scripted store, and one holder of a re-entrant lock. */
-struct Reentrant : ScriptedStore {
+struct Reentrant : ScriptedStore, Immovable {
     static constexpr std::chrono::milliseconds ttl{3000};
 
     Holder holder;
@@ -28,9 +29,6 @@ struct Reentrant : ScriptedStore {
     /// where they are stays the same
     std::list<Attempt<Hold>> attempts;
 
-    Reentrant() = default;
-    Reentrant(Reentrant const&) = delete;
-    Reentrant& operator=(Reentrant const&) = delete;
     ~Reentrant()
     {
         // ends the operations that still wait, because their handlers refer to members of this

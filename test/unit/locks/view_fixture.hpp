@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "unit/scripted_store.hpp"
 
 #include <tenure/errc.hpp>
@@ -43,15 +44,13 @@ struct Change {
 };
 
 /** A scripted store, and a view of one of its keys. */
-struct Viewing : ScriptedStore {
+struct Viewing : ScriptedStore, Immovable {
     explicit Viewing(ViewOptions options = {})
     {
         backend->answers_inspections = true;
         view.emplace(*store, named_key("job"), options);
         runtime->run_ready();
     }
-    Viewing(Viewing const&) = delete;
-    Viewing& operator=(Viewing const&) = delete;
     ~Viewing()
     {
         for (auto& change : changes)

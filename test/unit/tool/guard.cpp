@@ -6,6 +6,7 @@
 #include "process_group.hpp"
 
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -45,7 +46,7 @@ struct News {
 
 /** A keeper in a process of its own, so that it can be stopped and killed: starts a guard and a command, lets the guard
  * watch, and goes on as it is told. */
-class ForkedKeeper
+class ForkedKeeper : test::Immovable
 {
 public:
     struct Plan {
@@ -69,8 +70,6 @@ public:
         REQUIRE(tell(news_.read, &news, sizeof news));
         kill_at = started + plan.kill_in;
     }
-    ForkedKeeper(ForkedKeeper const&) = delete;
-    ForkedKeeper& operator=(ForkedKeeper const&) = delete;
     ~ForkedKeeper()
     {
         signal(SIGKILL);

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "simulation/redis/byte_network.hpp"
 #include "simulation/redis/server.hpp"
 #include "simulation/world.hpp"
@@ -47,12 +48,10 @@ private:
 };
 
 /** A connection to it, of process 0. */
-class SimulatedClient final : private Socket
+class SimulatedClient final : private Socket, test::Immovable
 {
 public:
     explicit SimulatedClient(QuietWorld& world);
-    SimulatedClient(SimulatedClient const&) = delete;
-    SimulatedClient& operator=(SimulatedClient const&) = delete;
     ~SimulatedClient() { world_.network().close(id_); }
 
     /** The bytes of all replies; as many as came if the connection broke. */

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Watches that share a stream: the member refuses one of them, or sends messages of no use. In
 // virtual time, with a member that the test plays.
+#include "harness/immovable.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_stream.hpp"
 
@@ -30,7 +31,7 @@ using namespace std::chrono_literals;
 namespace
 {
 
-class Member
+class Member : Immovable
 {
 public:
     Member()
@@ -42,8 +43,6 @@ public:
               }))
     {
     }
-    Member(Member const&) = delete;
-    Member& operator=(Member const&) = delete;
     ~Member()
     {
         backend->shutdown();

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Keys that are left to expire: the requests of a Redis store, and its use of the answers.
 #include "harness/expect_failure.hpp"
+#include "harness/immovable.hpp"
 #include "store/redis/backend.hpp"
 #include "store/redis/scripts/scripts.hpp"
 #include "unit/fake_runtime.hpp"
@@ -31,7 +32,7 @@ namespace
 {
 
 /** A store with a held key, which is to be kept. */
-struct DetachSetting {
+struct DetachSetting : Immovable {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     FakeConnections connections{runtime, {}};
     std::shared_ptr<Backend> backend;
@@ -42,8 +43,6 @@ struct DetachSetting {
         connections.info.version = version;
         backend = redis::make_backend(runtime, connections.factory(), {.name = "redis://fake:6379/0"});
     }
-    DetachSetting(DetachSetting const&) = delete;
-    DetachSetting& operator=(DetachSetting const&) = delete;
     ~DetachSetting()
     {
         backend->shutdown();

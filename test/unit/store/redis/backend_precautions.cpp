@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Delay after a failover: the additional commands if the config enables it, and none otherwise.
+#include "harness/immovable.hpp"
 #include "harness/renewals.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_connection.hpp"
@@ -32,7 +33,7 @@ namespace
 
 std::string const run_id(40, 'a');
 
-struct PrecautionsSetting {
+struct PrecautionsSetting : Immovable {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     FakeConnections connections{runtime, {}};
     std::shared_ptr<Backend> backend;
@@ -45,8 +46,6 @@ struct PrecautionsSetting {
             runtime, connections.factory(),
             {.name = "redis://fake:6379/0", .delay_after_failover = delay_after_failover});
     }
-    PrecautionsSetting(PrecautionsSetting const&) = delete;
-    PrecautionsSetting& operator=(PrecautionsSetting const&) = delete;
     ~PrecautionsSetting()
     {
         backend->shutdown();

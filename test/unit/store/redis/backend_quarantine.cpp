@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The requests of a Redis store for keys that rest after their use.
+#include "harness/immovable.hpp"
 #include "harness/renewals.hpp"
 #include "store/redis/backend.hpp"
 #include "store/redis/scripts/scripts.hpp"
@@ -27,7 +28,7 @@ namespace scripts = redis::scripts;
 namespace
 {
 
-struct QuarantineSetting {
+struct QuarantineSetting : Immovable {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     FakeConnections connections{runtime, {}};
     std::shared_ptr<Backend> backend;
@@ -37,8 +38,6 @@ struct QuarantineSetting {
         connections.info.version = version;
         backend = redis::make_backend(runtime, connections.factory(), {.name = "redis://fake:6379/0"});
     }
-    QuarantineSetting(QuarantineSetting const&) = delete;
-    QuarantineSetting& operator=(QuarantineSetting const&) = delete;
     ~QuarantineSetting()
     {
         backend->shutdown();

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_connection.hpp"
 
@@ -27,7 +28,7 @@ using redis::resp::Value;
 using Words = std::vector<std::string>;
 
 /** Claims on a server that is the test. */
-class ClaimFixture
+class ClaimFixture : Immovable
 {
 public:
     using ReplyPtr = std::shared_ptr<std::optional<ClaimReply>>;
@@ -40,8 +41,6 @@ public:
     {
         connections.info.run_id = std::string(redis::resp::Command::run_id_size, 'a');
     }
-    ClaimFixture(ClaimFixture const&) = delete;
-    ClaimFixture& operator=(ClaimFixture const&) = delete;
     ~ClaimFixture()
     {
         link->close();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fake_stream.hpp"
+#include "harness/immovable.hpp"
 #include "unit/fake_runtime.hpp"
 
 #include "store/redis/link/connection.hpp"
@@ -29,7 +30,7 @@ inline constexpr char const* hello_reply =
     "$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n";
 
 /** A connection over fake streams in virtual time. */
-class ConnectionFixture
+class ConnectionFixture : Immovable
 {
 public:
     using OutcomePtr = std::shared_ptr<std::optional<Outcome>>;
@@ -41,8 +42,6 @@ public:
         connection->on_state([this](ConnectionState state) { states.push_back(state); });
         connection->on_push([this](redis::resp::Value const& value) { pushes.push_back(value); });
     }
-    ConnectionFixture(ConnectionFixture const&) = delete;
-    ConnectionFixture& operator=(ConnectionFixture const&) = delete;
     ~ConnectionFixture()
     {
         if (connection)

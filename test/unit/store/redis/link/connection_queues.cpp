@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The order in which a connection writes what waits, and how much of it.
 #include "connection_fixture.hpp"
+#include "harness/immovable.hpp"
 
 #include "store/redis/link/connection_machine.hpp"
 #include "store/redis/link/hedged_link.hpp"
@@ -251,7 +252,7 @@ namespace
 {
 
 /** A link over real connections whose streams are the test's. */
-struct LinkTest {
+struct LinkTest : Immovable {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     FakeStreams streams;
     std::shared_ptr<redis::HedgedLink> link = redis::HedgedLink::make(
@@ -267,8 +268,6 @@ struct LinkTest {
         REQUIRE(link->ready());
         REQUIRE(reachable == 1);
     }
-    LinkTest(LinkTest const&) = delete;
-    LinkTest& operator=(LinkTest const&) = delete;
     ~LinkTest()
     {
         link->close();
