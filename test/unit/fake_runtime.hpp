@@ -7,6 +7,7 @@
 #include <tenure/backend/runtime.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,6 +19,8 @@
 
 namespace tenure::test
 {
+
+using namespace std::chrono_literals;
 
 /** The runtime of tenure::testing for tests of the insides: they see what is ready, when the next timer is due and what
  *  was logged. Nothing runs and no time passes but by `run_...`. The same calls give the same run, always. */

@@ -90,7 +90,7 @@ std::string owner_of(std::string const& worker, std::string const& note)
 }
 
 /** A follower whose store answers what the test says. */
-struct Following : ScriptedStore, Immovable {
+struct Following : ScriptedStore {
     Following()
     {
         backend->answers_inspections = true;

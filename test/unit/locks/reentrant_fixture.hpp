@@ -1,7 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "harness/immovable.hpp"
 #include "unit/scripted_store.hpp"
 
 #include <tenure/errc.hpp>
@@ -21,7 +20,7 @@ namespace tenure::test
 {
 
 /** A scripted store, and one holder of a re-entrant lock. */
-struct Reentrant : ScriptedStore, Immovable {
+struct Reentrant : ScriptedStore {
     static constexpr std::chrono::milliseconds ttl{3000};
 
     Holder holder;

@@ -1,7 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "harness/immovable.hpp"
 #include "unit/scripted_store.hpp"
 
 #include <tenure/errc.hpp>
@@ -44,7 +43,7 @@ struct Change {
 };
 
 /** A scripted store, and a view of one of its keys. */
-struct Viewing : ScriptedStore, Immovable {
+struct Viewing : ScriptedStore {
     explicit Viewing(ViewOptions options = {})
     {
         backend->answers_inspections = true;

@@ -46,7 +46,7 @@ struct News {
 
 /** A keeper in a process of its own, so that it can be stopped and killed: starts a guard and a command, lets the guard
  * watch, and goes on as it is told. */
-class ForkedKeeper : test::Immovable
+class ForkedKeeper : tenure::test::Immovable
 {
 public:
     struct Plan {
