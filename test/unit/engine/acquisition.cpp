@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "unit/scripted_store.hpp"
+#include "unit/engine/second_try.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -214,15 +214,7 @@ TEST_CASE("a second grant of another key to the same acquisition is released, an
     ScriptedStore test;
     SlotPool const pool(*test.store, {.size = 4, .ttl = 3s});
     Attempt<Slot> attempt;
-    attempt.start(pool);
-    // the first claim stays unanswered: it is asked again beside it
-    test.runtime->run_for(1100ms);
-    REQUIRE(test.backend->claims.size() == 2);
-    auto late = std::move(test.backend->claims.front());
-    test.backend->claims.pop_front();
-    test.backend->answer(test.backend->claims, test.grant(3s, 1));
-    test.runtime->run_ready();
-    REQUIRE(attempt.error == error_code());
+    auto late = acquire_at_the_second_try(test, attempt, pool);
     CHECK(attempt.holding.id() == 1);
     SECTION("another key")
     {
@@ -258,14 +250,7 @@ TEST_CASE("a claim that is answered after its lease was released is given back")
     ScriptedStore test;
     SlotPool const pool(*test.store, {.size = 4, .ttl = 3s});
     Attempt<Slot> attempt;
-    attempt.start(pool);
-    test.runtime->run_for(1100ms);
-    REQUIRE(test.backend->claims.size() == 2);
-    auto late = std::move(test.backend->claims.front());
-    test.backend->claims.pop_front();
-    test.backend->answer(test.backend->claims, test.grant(3s, 1));
-    test.runtime->run_ready();
-    REQUIRE(attempt.error == error_code());
+    auto late = acquire_at_the_second_try(test, attempt, pool);
     attempt.holding.async_release([](error_code, ReleaseOutcome) {});
     test.runtime->run_ready();
     test.backend->answer(test.backend->releases, Released{});

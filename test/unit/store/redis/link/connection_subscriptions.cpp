@@ -28,6 +28,16 @@ void open_old(ConnectionFixture& test)
     REQUIRE(test.connection->server().protocol == 2);
 }
 
+/** Subscribes to two channels, of which the server has confirmed the first. */
+auto subscribe_to_one_of_two(ConnectionFixture& test)
+{
+    test.open();
+    auto subscribed = test.ask(Command("SUBSCRIBE", "a", "b"));
+    test.runtime->run_ready();
+    test.send(list('>', "subscribe", "a", ":1\r\n"));
+    return subscribed;
+}
+
 } // namespace
 
 TEST_CASE("a subscription holds its place among the replies")
@@ -69,10 +79,7 @@ TEST_CASE("a refused subscription shifts no other reply")
 TEST_CASE("a command with several channels ends with the last confirmation")
 {
     ConnectionFixture test;
-    test.open();
-    auto const subscribed = test.ask(Command("SUBSCRIBE", "a", "b"));
-    test.runtime->run_ready();
-    test.send(list('>', "subscribe", "a", ":1\r\n"));
+    auto const subscribed = subscribe_to_one_of_two(test);
     CHECK_FALSE(subscribed->has_value());
     test.send(list('>', "subscribe", "b", ":2\r\n"));
     CHECK(subscribed->has_value());
@@ -167,10 +174,7 @@ TEST_CASE("in RESP2 a reply that looks like a message is one only after a subscr
 TEST_CASE("a subscription does not outlive its connection")
 {
     ConnectionFixture test;
-    test.open();
-    auto const subscribed = test.ask(Command("SUBSCRIBE", "a", "b"));
-    test.runtime->run_ready();
-    test.send(list('>', "subscribe", "a", ":1\r\n"));
+    auto const subscribed = subscribe_to_one_of_two(test);
     test.cut();
     REQUIRE(subscribed->has_value());
     CHECK((*subscribed)->delivery == Delivery::unknown);

@@ -74,6 +74,18 @@ std::vector<KeyState> states(std::initializer_list<char const*> owners)
     return all;
 }
 
+/** Gives back the key that `Claiming` claims. */
+void release(ScriptedQuorum& quorum)
+{
+    auto claim = std::make_shared<Claim>();
+    claim->range = named_key("lock");
+    claim->owner = "owner";
+    ReleaseRequest request;
+    request.claim = claim;
+    request.not_after = quorum.runtime->now() + 2s;
+    quorum.backend->release(request, [](ReleaseReply const&) {});
+}
+
 } // namespace
 
 TEST_CASE("a lock is granted by a majority, and counts from the earliest of its requests", "[redlock]")
@@ -280,13 +292,7 @@ TEST_CASE("the winner of a split vote also takes the rest, once the losers have 
     }
     SECTION("not after the release")
     {
-        auto claim = std::make_shared<Claim>();
-        claim->range = named_key("lock");
-        claim->owner = "owner";
-        ReleaseRequest request;
-        request.claim = claim;
-        request.not_after = now + 2s;
-        quorum.backend->release(request, [](ReleaseReply const&) {});
+        release(quorum);
         CHECK(quorum[0].releases.size() == 1);
         ScriptedNode::answer(quorum[0].claims, granted(now));
         CHECK(quorum[0].releases.size() == 2);
@@ -303,15 +309,6 @@ TEST_CASE("a node that tells of another holder when the lease is handed out alre
     for (std::size_t const node : {0U, 1U, 2U})
         ScriptedNode::answer(quorum[node].claims, granted(now));
     (void)claiming.as<Granted>();
-    auto const release = [&] {
-        auto claim = std::make_shared<Claim>();
-        claim->range = named_key("lock");
-        claim->owner = "owner";
-        ReleaseRequest request;
-        request.claim = claim;
-        request.not_after = now + 2s;
-        quorum.backend->release(request, [](ReleaseReply const&) {});
-    };
     SECTION("each of them, and no other")
     {
         ScriptedNode::answer(quorum[3].claims, Busy{});
@@ -332,7 +329,7 @@ TEST_CASE("a node that tells of another holder when the lease is handed out alre
     }
     SECTION("not after the release")
     {
-        release();
+        release(quorum);
         ScriptedNode::answer(quorum[3].claims, Busy{});
         quorum.runtime->run_for(1min);
         CHECK(quorum[3].claims.empty());
@@ -341,7 +338,7 @@ TEST_CASE("a node that tells of another holder when the lease is handed out alre
     {
         ScriptedNode::answer(quorum[3].claims, Busy{});
         quorum.runtime->run_for(2ms);
-        release();
+        release(quorum);
         auto const given_back = quorum[3].releases.size();
         ScriptedNode::answer(quorum[3].claims, granted(now));
         CHECK(quorum[3].releases.size() == given_back + 1);
