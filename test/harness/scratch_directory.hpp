@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <system_error>
 
@@ -34,6 +36,13 @@ public:
 
     [[nodiscard]] std::string const& path() const noexcept { return path_; }
     [[nodiscard]] std::string file(std::string const& name) const { return path_ + "/" + name; }
+    /** The text of a file in it; empty if there is none. */
+    [[nodiscard]] std::string text_of(std::string const& name) const
+    {
+        std::ostringstream text;
+        text << std::ifstream(file(name)).rdbuf();
+        return text.str();
+    }
 
 private:
     static std::filesystem::path parent(Place place)

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "harness/child_process.hpp"
-#include "harness/immovable.hpp"
 #include "harness/redis_client.hpp"
 #include "harness/redis_server.hpp"
 #include "harness/scratch_directory.hpp"
+#include "harness/server_process.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -36,41 +36,29 @@ struct SentinelGroupOptions {
     std::string tls_ca = {};
 };
 
-/** One sentinel (the server program as such) on a free loopback port. Ends with the object. */
-class SentinelProcess : Immovable
+/** One sentinel (the server program as such) on a free loopback port. It rewrites the configuration in its directory.
+ */
+class SentinelProcess : public ServerProcess
 {
 public:
     SentinelProcess(SentinelGroupOptions const& options, std::uint16_t master_port);
-    ~SentinelProcess() = default;
 
-    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
     [[nodiscard]] std::uint16_t tls_port() const noexcept { return tls_port_; }
-    [[nodiscard]] pid_t pid() const noexcept { return process_->pid(); }
     /** A new connection of the test's own, logged in. */
     [[nodiscard]] RedisClient client() const;
     /** A field of SENTINEL MASTER; empty if it knows no master. */
     [[nodiscard]] std::string master_field(std::string const& name) const;
 
-    void pause() { process_->pause(); }
-    void resume() { process_->resume(); }
-    /** SIGKILL. */
-    void kill();
     /** Starts it again with what it knew. */
     void start();
-    [[nodiscard]] bool alive() const noexcept { return process_.has_value(); }
-    [[nodiscard]] std::string log() const;
+    [[nodiscard]] std::string log() const { return directory_.text_of("sentinel.log"); }
 
 private:
     [[nodiscard]] bool try_start();
     void write_configuration(SentinelGroupOptions const& options, std::uint16_t master_port) const;
 
-    /// outlives the process; a sentinel rewrites its own configuration there
-    ScratchDirectory directory_;
     std::string password_;
-    std::uint16_t port_ = 0;
     std::uint16_t tls_port_ = 0;
-    /// unset while killed
-    std::optional<ChildProcess> process_;
 };
 
 /** A master, its replicas, and sentinels that watch over them and know each other: real processes on free loopback

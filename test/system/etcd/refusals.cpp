@@ -46,10 +46,8 @@ std::string url_of(EtcdServer const& server, std::string const& login)
 
 } // namespace
 
-TEST_CASE("a user with a password and the least permissions does all that leases need", "[etcd]")
+TEST_CASE_METHOD(EtcdTest, "a user with a password and the least permissions does all that leases need", "[etcd]")
 {
-    require_etcd();
-    EtcdServer server;
     switch_on_authentication(server);
     RunningStore running{url_of(server, "worker:very-secret")};
     auto lease = RunningStore::acquire(running.lock("wanted", ttl));
@@ -72,10 +70,8 @@ TEST_CASE("a user with a password and the least permissions does all that leases
     CHECK(log.find("may not watch") == std::string::npos);
 }
 
-TEST_CASE("a refused login to etcd is reported in words, without secrets", "[etcd]")
+TEST_CASE_METHOD(EtcdTest, "a refused login to etcd is reported in words, without secrets", "[etcd]")
 {
-    require_etcd();
-    EtcdServer const server;
     auto const refused = [&](std::string const& url, errc expected) {
         RunningStore running{url};
         auto const begin = std::chrono::steady_clock::now();
@@ -92,10 +88,9 @@ TEST_CASE("a refused login to etcd is reported in words, without secrets", "[etc
     refused(server.url(), errc::authentication_failed);
 }
 
-TEST_CASE("a missing permission on etcd is reported with the key and the permission to grant", "[etcd]")
+TEST_CASE_METHOD(
+    EtcdTest, "a missing permission on etcd is reported with the key and the permission to grant", "[etcd]")
 {
-    require_etcd();
-    EtcdServer const server;
     switch_on_authentication(server);
     RunningStore running{url_of(server, "worker:very-secret")};
     auto const error = RunningStore::acquire_error(running.lock("held", ttl), {.wait = 5s});
@@ -154,9 +149,7 @@ TEST_CASE("TLS to etcd takes good certificates, of both sides, and no others", "
 TEST_CASE("a server that has run out of space grants nothing and says why; what is held stays held", "[etcd]")
 {
     require_etcd();
-    EtcdServerOptions options;
-    options.arguments = {"--quota-backend-bytes=100000"};
-    EtcdServer const server{options};
+    EtcdServer const server{{.arguments = {"--quota-backend-bytes=100000"}}};
     RunningStore running{server.url()};
     auto lease = RunningStore::acquire(running.lock("held", 5s));
     std::string const much(60'000, 'x');

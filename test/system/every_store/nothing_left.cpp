@@ -54,23 +54,17 @@ void hold_and_let_go(std::string const& url)
 
 } // namespace
 
-TEST_CASE("a lease on Redis leaves nothing of its store in memory", "[integration]")
+TEST_CASE_METHOD(RedisTest, "a lease on Redis leaves nothing of its store in memory", "[integration]")
 {
-    require_redis();
-    RedisServer const server;
     hold_and_let_go(server.url());
 }
 
-TEST_CASE("a lease on etcd leaves nothing of its store in memory", "[etcd]")
+TEST_CASE_METHOD(EtcdTest, "a lease on etcd leaves nothing of its store in memory", "[etcd]")
 {
-    require_etcd();
-    EtcdServer const server;
     hold_and_let_go(server.url());
 }
 
-TEST_CASE("a lease on ZooKeeper leaves nothing of its store in memory", "[zookeeper]")
+TEST_CASE_METHOD(ZookeeperTest, "a lease on ZooKeeper leaves nothing of its store in memory", "[zookeeper]")
 {
-    require_zookeeper();
-    ZookeeperServer const server;
     hold_and_let_go(server.url());
 }

@@ -115,10 +115,8 @@ HttpVisit visit_until_closed(std::uint16_t port)
 
 } // namespace
 
-TEST_CASE("SIGTERM lets an HTTP service answer what it has, and give its slot back", "[redis][http]")
+TEST_CASE_METHOD(RedisTest, "SIGTERM lets an HTTP service answer what it has, and give its slot back", "[redis][http]")
 {
-    require_redis();
-    RedisServer const server;
     ScratchDirectory const directory;
     HttpInstance instance(server, directory, "http");
     REQUIRE(instance.listens());
@@ -176,10 +174,8 @@ TEST_CASE_METHOD(
     CHECK(instance.process.end(SIGTERM, 5s) == ExitStatus{0, 0});
 }
 
-TEST_CASE("a third HTTP instance listens only after one of two has lost its slot", "[redis][http]")
+TEST_CASE_METHOD(RedisTest, "a third HTTP instance listens only after one of two has lost its slot", "[redis][http]")
 {
-    require_redis();
-    RedisServer const server;
     ScratchDirectory const directory;
     RunningStore const operations{server.url()};
     HttpInstance first(server, directory, "first");

@@ -68,10 +68,10 @@ LimitLog read_log(std::string const& file)
 
 } // namespace
 
-TEST_CASE("no more jobs run than the limit allows, and a killed process gives its places to others", "[redis][limit]")
+TEST_CASE_METHOD(
+    RedisTest, "no more jobs run than the limit allows, and a killed process gives its places to others",
+    "[redis][limit]")
 {
-    require_redis();
-    RedisServer const server;
     ScratchDirectory const directory;
     RunningStore const operations{server.url()};
     auto const file = directory.file("log");

@@ -119,10 +119,9 @@ std::int64_t scheduler_clock()
 
 } // namespace
 
-TEST_CASE("each job is done once at each time, although processes die or are stopped in it", "[redis][scheduler]")
+TEST_CASE_METHOD(
+    RedisTest, "each job is done once at each time, although processes die or are stopped in it", "[redis][scheduler]")
 {
-    require_redis();
-    RedisServer const server;
     ScratchDirectory const directory;
     Schedulers const schedulers(server.url(), directory);
     for (auto const& process : schedulers.all())

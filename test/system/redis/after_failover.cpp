@@ -75,13 +75,17 @@ void settle(LiveBackend& live)
     static_cast<void>(live.release(claim_of(range, owner(77), 0)));
 }
 
+/** Fixture: a backend that delays claims after a failover. */
+struct DelayingTest : RedisTest {
+    RedisClient client = server.client();
+    LiveBackend live{delaying(server)};
+};
+
 } // namespace
 
 TEST_CASE_METHOD(
-    RedisTest, "the first use of a server waits for one ttl, and no later one does", "[redis][backend][delay]")
+    DelayingTest, "the first use of a server waits for one ttl, and no later one does", "[redis][backend][delay]")
 {
-    auto client = server.client();
-    LiveBackend live(delaying(server));
     auto const range = numbered_keys("pool:", 3);
     auto const busy = expect<Busy>(live.claim(asking(live, range, owner(1), 600ms)));
     REQUIRE(busy.earliest_expiry);
@@ -175,11 +179,9 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    RedisTest, "claims open after the longest ttl also where the server's clock was set back",
+    DelayingTest, "claims open after the longest ttl also where the server's clock was set back",
     "[redis][backend][delay]")
 {
-    auto client = server.client();
-    LiveBackend live(delaying(server));
     settle(live);
     auto const in_an_hour = std::chrono::system_clock::now().time_since_epoch() + 1h;
     auto const opens = std::chrono::duration_cast<std::chrono::milliseconds>(in_an_hour).count();
@@ -190,11 +192,9 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    RedisTest, "a marker that is something else refuses claims and renewals, and is left alone",
+    DelayingTest, "a marker that is something else refuses claims and renewals, and is left alone",
     "[redis][backend][delay]")
 {
-    auto client = server.client();
-    LiveBackend live(delaying(server));
     settle(live);
     static_cast<void>(expect<Granted>(live.claim(asking(live, named_key("held"), owner(1), 5s))));
     client.call("SET", marker, "somebody's/0123");

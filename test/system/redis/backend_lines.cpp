@@ -296,10 +296,7 @@ TEST_CASE(
     CAPTURE(without);
     RedisServer server{{.config = {std::string("user worker on >secret &* ") + without}}};
     auto client = server.client();
-    auto config = config_of(server);
-    config.username = "worker";
-    config.password = "secret";
-    LiveBackend live(config);
+    LiveBackend live(worker_of(server));
     auto const lock = named_key("job");
     auto const pool = numbered_keys("pool:", 3);
     Listener waiter(server, lock, WatchAs::waiter);

@@ -92,10 +92,7 @@ TEST_CASE("a release without permission to publish frees the key, says so once a
     RedisServer server{
         {.config = {"user worker on >secret resetchannels +@all ~*", "acl-pubsub-default resetchannels"}}};
     auto client = server.client();
-    auto config = config_of(server);
-    config.username = "worker";
-    config.password = "secret";
-    LiveBackend live(config);
+    LiveBackend live(worker_of(server));
     client.call("SET", "{pool:}:watched", "1");
     auto const range = numbered_keys("pool:", 1);
     for (unsigned i = 0; i < 3; ++i) {

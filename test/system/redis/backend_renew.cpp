@@ -91,10 +91,7 @@ TEST_CASE("a renewal that may not be made refuses only itself", "[redis][backend
         {.config = {"user worker on >secret resetchannels -@all +@all ~pool:* ~tenure:fence ~{pool:*}:waiting "
                     "~{pool:*}:watched"}}};
     auto client = server.client();
-    auto config = config_of(server);
-    config.username = "worker";
-    config.password = "secret";
-    LiveBackend live(config);
+    LiveBackend live(worker_of(server));
     auto const range = numbered_keys("pool:", 1);
     REQUIRE(expect<Granted>(live.claim(range, owner(1))).index == 0);
     client.call("SET", "other", owner(2), "PX", 4000);

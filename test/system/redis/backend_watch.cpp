@@ -105,10 +105,7 @@ TEST_CASE("watching without permission is unavailable, logged once, and spoils n
 {
     require_redis();
     RedisServer server{{.config = {"user worker on >secret resetchannels +@all -subscribe ~*"}}};
-    auto config = config_of(server);
-    config.username = "worker";
-    config.password = "secret";
-    LiveBackend live(config);
+    LiveBackend live(worker_of(server));
     Watcher first;
     Watcher second;
     begin(live, first, named_key("a"));

@@ -63,6 +63,12 @@ std::string fails_for_now(RunningStore& running, Lockable const& lockable)
     return text;
 }
 
+/// the documented permissions, without those for channels
+constexpr char const* documented_user =
+    "user worker on >right resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
+    "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen ~thread_id_lock:* "
+    "~tenure:fence ~{thread_id_lock:*}:waiting ~{thread_id_lock:*}:watched";
+
 } // namespace
 
 TEST_CASE("a wrong password is reported, and no request runs as another user", "[integration]")
@@ -124,10 +130,7 @@ TEST_CASE("a missing permission is reported by name", "[integration]")
 TEST_CASE("the documented minimal permissions are enough, and nothing is refused", "[integration]")
 {
     require_redis();
-    RedisServer server{
-        {.config = {"user worker on >right resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
-                    "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen ~thread_id_lock:* "
-                    "~tenure:fence ~{thread_id_lock:*}:waiting ~{thread_id_lock:*}:watched"}}};
+    RedisServer server{{.config = {documented_user}}};
     RunningStore running{with_login(server, "worker:right")};
     auto const pool = running.pool(2, 600ms, {.notifications = false});
     auto first = RunningStore::acquire(pool);
@@ -147,10 +150,7 @@ TEST_CASE("the documented minimal permissions are enough, and nothing is refused
 TEST_CASE("without permission for channels waiters poll, and it is said once", "[integration]")
 {
     require_redis();
-    RedisServer server{
-        {.config = {"user worker on >right resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
-                    "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen ~thread_id_lock:* "
-                    "~tenure:fence ~{thread_id_lock:*}:waiting ~{thread_id_lock:*}:watched"}}};
+    RedisServer server{{.config = {documented_user}}};
     RunningStore running{with_login(server, "worker:right")};
     auto const pool = running.pool(1, 10s);
     for (int round = 0; round < 3; ++round) {

@@ -125,14 +125,18 @@ std::vector<Slot> acquire_all(SlotPool const& pool, std::size_t count)
     return slots;
 }
 
+/** Fixture: a master, its replicas and sentinels, and a store whose leases are to survive. */
+struct SentinelTest {
+    SentinelGroup group{(require_redis(), SentinelGroupOptions{})};
+    RunningStore holding{group.url()};
+};
+
 } // namespace
 
-TEST_CASE(
-    "when the master is killed, leases that had reached the replicas are kept, and acquiring goes on", "[sentinel]")
+TEST_CASE_METHOD(
+    SentinelTest, "when the master is killed, leases that had reached the replicas are kept, and acquiring goes on",
+    "[sentinel]")
 {
-    require_redis();
-    SentinelGroup group;
-    RunningStore holding{group.url()};
     RunningStore acquiring{group.url()};
     auto slots = acquire_all(holding.pool(20, 10s), 20);
     SteadyAcquirer acquirer(acquiring);
@@ -166,12 +170,10 @@ TEST_CASE(
         CHECK(RunningStore::release(slot) == ReleaseOutcome::released);
 }
 
-TEST_CASE(
-    "a lease whose write did not reach the new master is lost in time, and the next token is greater", "[sentinel]")
+TEST_CASE_METHOD(
+    SentinelTest, "a lease whose write did not reach the new master is lost in time, and the next token is greater",
+    "[sentinel]")
 {
-    require_redis();
-    SentinelGroup group;
-    RunningStore holding{group.url()};
     RunningStore other{group.url()};
     auto kept = RunningStore::acquire(holding.lock("kept", 10s));
     auto& old_master = group.master();
@@ -201,11 +203,8 @@ TEST_CASE(
     CHECK(group.wait_for_another_master(old_master).client().get("kept") == kept.owner());
 }
 
-TEST_CASE("a failover that is asked for costs no lease, and the old master is left", "[sentinel]")
+TEST_CASE_METHOD(SentinelTest, "a failover that is asked for costs no lease, and the old master is left", "[sentinel]")
 {
-    require_redis();
-    SentinelGroup group;
-    RunningStore holding{group.url()};
     RunningStore waiting{group.url()};
     auto slots = acquire_all(holding.pool(20, 5s), 20);
     // a waiter brings the connection that listens for hints
@@ -226,11 +225,8 @@ TEST_CASE("a failover that is asked for costs no lease, and the old master is le
     CHECK(Clock::now() - released < 2s);
 }
 
-TEST_CASE("a master that stood still is left, and its return takes nothing back", "[sentinel]")
+TEST_CASE_METHOD(SentinelTest, "a master that stood still is left, and its return takes nothing back", "[sentinel]")
 {
-    require_redis();
-    SentinelGroup group;
-    RunningStore holding{group.url()};
     auto slots = acquire_all(holding.pool(5, 10s), 5);
     auto& old_master = group.master();
     wait_for_replicas(old_master, 2);
