@@ -12,6 +12,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -82,6 +83,17 @@ public:
         return reply;
     }
 
+    /** Claims that left in one transaction, which is not answered yet. */
+    template <class... Keys>
+    std::array<ReplyPtr, sizeof...(Keys)> claim_together(Keys const&... keys)
+    {
+        (void)occupy();
+        std::array replies{claim(keys)...};
+        runtime->run_ready();
+        answer(executed({Value::status("OK")}));
+        return replies;
+    }
+
     [[nodiscard]] FakeConnection& connection() { return *connections.made.front(); }
     [[nodiscard]] Words words(std::size_t index) { return connection().sent.at(index).words; }
     void answer(Value reply, bool ran_apart = false)
@@ -94,6 +106,11 @@ public:
     {
         replies.push_back(std::move(drawn));
         return Value::list(Type::array, std::move(replies));
+    }
+    /** The answer of a script that found the key held. */
+    [[nodiscard]] static Value held_for_700ms()
+    {
+        return array({Value::integer(-1), Value::integer(700), Value::integer(0)});
     }
     [[nodiscard]] static Value array(std::vector<Value> elements)
     {

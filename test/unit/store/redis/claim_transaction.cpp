@@ -218,18 +218,14 @@ TEST_CASE("one held key among several is surveyed, and the others are granted", 
 {
     ClaimFixture test;
     test.connect();
-    (void)test.occupy();
-    auto const free = test.claim("a");
-    auto const held = test.claim("b");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    auto const [free, held] = test.claim_together("a", "b");
     test.answer(test.executed({Value::status("OK"), Value()}));
     CHECK(std::get<Granted>(free->value()).fencing_token == 1'700'000'000'000'000U);
     CHECK_FALSE(held->has_value());
     auto const survey = test.connection().sent.back().words;
     CHECK(survey.at(1) == redis::scripts::survey().sha);
     CHECK(survey.at(3) == "b");
-    test.answer(test.array({Value::integer(-1), Value::integer(700), Value::integer(0)}));
+    test.answer(test.held_for_700ms());
     CHECK(std::get<Busy>(held->value()).earliest_expiry == 700ms);
 }
 
@@ -251,7 +247,7 @@ TEST_CASE("a claim that a release had named asks by SET, and if that fails joins
         Words{"job", "me/1", "3000", "1", fencing ? "tenure:fence" : "", "{job}:waiting", test.node->waiter(), "1"});
     SECTION("held by then, too")
     {
-        test.answer(test.array({Value::integer(-1), Value::integer(700), Value::integer(0)}));
+        test.answer(test.held_for_700ms());
         CHECK(std::get<Busy>(reply->value()).earliest_expiry == 700ms);
     }
     SECTION("or freed meanwhile")
@@ -299,11 +295,7 @@ TEST_CASE("where the server has forgotten the draw, it is sent anew while the ke
 {
     ClaimFixture test;
     test.connect();
-    (void)test.occupy();
-    auto const first = test.claim("a");
-    auto const second = test.claim("b");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    auto const [first, second] = test.claim_together("a", "b");
     auto const since = test.connection().sent[1].since;
     test.runtime->run_for(5ms);
     test.answer(test.executed({Value::status("OK"), Value::status("OK")}, no_script));
@@ -361,7 +353,7 @@ TEST_CASE("a script that is not known costs nothing where no key was granted", "
     auto const reply = test.claim("a");
     test.answer(test.executed({Value()}, GENERATE(no_script, wrong_type, Value())));
     CHECK(test.words(1).at(1) == redis::scripts::survey().sha);
-    test.answer(test.array({Value::integer(-1), Value::integer(700), Value::integer(0)}));
+    test.answer(test.held_for_700ms());
     CHECK(std::holds_alternative<Busy>(reply->value()));
     CHECK(test.connection().sent.size() == 2);
 }
@@ -390,12 +382,7 @@ TEST_CASE("keys without a token are given back, all of them, with what to do", "
     CAPTURE(advice);
     ClaimFixture test;
     test.connect();
-    (void)test.occupy();
-    auto const first = test.claim("a");
-    auto const held = test.claim("b");
-    auto const second = test.claim("c");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    auto const [first, held, second] = test.claim_together("a", "b", "c");
     auto const since = test.connection().sent[1].since;
     test.answer(test.executed({Value::status("OK"), Value(), Value::status("OK")}, drawn));
     for (auto const& reply : {first, second}) {
@@ -408,7 +395,7 @@ TEST_CASE("keys without a token are given back, all of them, with what to do", "
         CHECK_THAT(unconfirmed.detail, ContainsSubstring(advice));
     }
     CHECK(test.connection().distrusted == (error == errc::protocol_error));
-    test.answer(test.array({Value::integer(-1), Value::integer(700), Value::integer(0)}));
+    test.answer(test.held_for_700ms());
     CHECK(std::holds_alternative<Busy>(held->value()));
 }
 
@@ -416,11 +403,7 @@ TEST_CASE("where MULTI is refused, what was taken is given back, and no claim en
 {
     ClaimFixture test;
     test.connect();
-    (void)test.occupy();
-    auto const taken = test.claim("a");
-    auto const held = test.claim("b");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    auto const [taken, held] = test.claim_together("a", "b");
     test.answer(
         test.array(
             {Value::error("NOPERM this user has no permissions to run the 'multi' command"), Value::status("OK"),
@@ -441,11 +424,7 @@ TEST_CASE("where a proxy has no MULTI, keys that were taken get their token by a
 {
     ClaimFixture test;
     test.connect();
-    (void)test.occupy();
-    auto const taken = test.claim("a");
-    auto const held = test.claim("b");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    auto const [taken, held] = test.claim_together("a", "b");
     test.answer(
         test.array(
             {Value::error("ERR unsupported command 'MULTI'"), Value::status("OK"), Value(),
@@ -459,7 +438,7 @@ TEST_CASE("where a proxy has no MULTI, keys that were taken get their token by a
     test.answer(Value::text("1700000000000009"));
     CHECK(std::get<Granted>(taken->value()).fencing_token == 1'700'000'000'000'009U);
     CHECK(test.words(3).at(1) == redis::scripts::survey().sha);
-    test.answer(test.array({Value::integer(-1), Value::integer(700), Value::integer(0)}));
+    test.answer(test.held_for_700ms());
     CHECK(std::holds_alternative<Busy>(held->value()));
     CHECK(test.runtime->logged("does not run the transactions of claims") == 1);
 
@@ -478,11 +457,7 @@ TEST_CASE("where EXEC or EVALSHA is not available, nothing ran, and a script cla
     CAPTURE(refusal);
     ClaimFixture test;
     test.connect();
-    (void)test.occupy();
-    auto const first = test.claim("a");
-    auto const second = test.claim("b");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    auto const [first, second] = test.claim_together("a", "b");
     test.answer(Value::error(refusal));
     REQUIRE(test.connection().unanswered() == 2);
     CHECK(test.words(2).at(0) == "EVALSHA");
@@ -530,12 +505,7 @@ TEST_CASE("a transaction of several that did not run is asked for key by key", "
         Value::error("TRYAGAIN Multiple keys request during rehashing of slot"));
     ClaimFixture test;
     test.connect();
-    (void)test.occupy();
-    auto const good = test.claim("a");
-    auto const bad = test.claim("b");
-    auto const late = test.claim("c");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    auto const [good, bad, late] = test.claim_together("a", "b", "c");
     test.answer(error);
     REQUIRE(test.connection().unanswered() == 3);
     CHECK(test.words(2).size() == 12);
@@ -553,11 +523,7 @@ TEST_CASE("an error about the server is the answer to all claims of the transact
 {
     ClaimFixture test;
     test.connect();
-    (void)test.occupy();
-    auto const first = test.claim("a");
-    auto const second = test.claim("b");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    auto const [first, second] = test.claim_together("a", "b");
     test.answer(Value::error("OOM command not allowed when used memory > 'maxmemory'."));
     CHECK(test.connection().unanswered() == 0);
     for (auto const& reply : {first, second}) {
@@ -570,11 +536,7 @@ TEST_CASE("a key that is refused within a transaction costs the others nothing",
 {
     ClaimFixture test;
     test.connect();
-    (void)test.occupy();
-    auto const good = test.claim("a");
-    auto const bad = test.claim("b");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    auto const [good, bad] = test.claim_together("a", "b");
     test.answer(test.executed({Value::status("OK"), Value::error("OOM no")}));
     CHECK(std::holds_alternative<Granted>(good->value()));
     CHECK(expect_refused(bad->value()).error == errc::store_refused);
@@ -598,11 +560,7 @@ TEST_CASE("an answer to a SET that makes no sense leaves all in doubt, whatever 
 {
     ClaimFixture test;
     test.connect();
-    (void)test.occupy();
-    auto const first = test.claim("a");
-    auto const second = test.claim("b");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    auto const [first, second] = test.claim_together("a", "b");
     test.answer(test.executed({Value::status("OK"), GENERATE(Value::integer(1), Value::status("QUEUED"))}));
     for (auto const& reply : {first, second})
         CHECK(expect_unknown(reply->value()).error == errc::protocol_error);
