@@ -91,6 +91,7 @@ enum class ZookeeperOperation : std::int32_t {
     set = 5,
     children = 8,
     sync = 9,
+    check = 13,
     transaction = 14,
     login = 100,
     close = -11
