@@ -77,7 +77,7 @@ TEST_CASE("an answer that makes no sense is unknown, and never a grant, a renewa
 {
     RequestsSetting setting;
     setting.connect();
-    auto const nonsense = GENERATE(Value(), Value::integer(3), Value::status("FINE"), Value::text("zz"));
+    auto const malformed = GENERATE(Value(), Value::integer(3), Value::status("FINE"), Value::text("zz"));
     auto const claimed = setting.ask(&Backend::claim, setting.claim_of(numbered_keys("p", 2), true));
     auto const renewed = renew_one(*setting.backend, RenewRequest{setting.held("a"), 3s, setting.runtime->now() + 1s});
     auto const released =
@@ -88,7 +88,7 @@ TEST_CASE("an answer that makes no sense is unknown, and never a grant, a renewa
     REQUIRE(setting.connection().unanswered() == 4);
     auto const withdrawal = setting.words(1);
     for (int i = 0; i < 4; ++i)
-        setting.connection().answer(nonsense);
+        setting.connection().answer(malformed);
     setting.runtime->run_ready();
     CHECK(expect_unknown(claimed->value()).error == errc::protocol_error);
     CHECK(expect_unknown(renewed->value()).error == errc::protocol_error);
