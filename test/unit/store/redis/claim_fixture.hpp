@@ -124,4 +124,9 @@ public:
     std::shared_ptr<redis::Claims> claims;
 };
 
+/** Claims over a connection that has logged in. */
+struct ConnectedClaims : ClaimFixture {
+    ConnectedClaims() { connect(); }
+};
+
 } // namespace tenure::test

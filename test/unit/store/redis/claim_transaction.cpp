@@ -26,8 +26,7 @@ auto const wrong_type = Value::error("WRONGTYPE Operation against a key holding 
 
 TEST_CASE("a claim with fencing is a transaction: the SET, and a draw from the one counter", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const reply = test.claim("job");
     CHECK(
         test.words(0) == Words{
@@ -44,8 +43,7 @@ TEST_CASE("a claim with fencing is a transaction: the SET, and a draw from the o
 
 TEST_CASE("the first claim leaves at once, the rest of its turn together, each with its own ttl", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const first = test.claim("a");
     CHECK(test.connection().sent.size() == 1);
     auto other = test.request_for(named_key("b"), "me/2");
@@ -70,8 +68,7 @@ TEST_CASE("the first claim leaves at once, the rest of its turn together, each w
 
 TEST_CASE("claims in company leave together, the first of them too", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     bool const fencing = GENERATE(true, false);
     CAPTURE(fencing);
     for (auto const* const key : {"a", "b"}) {
@@ -95,8 +92,7 @@ TEST_CASE("claims in company leave together, the first of them too", "[redis][cl
 
 TEST_CASE("a transaction claims 32 keys at most", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     (void)test.occupy();
     for (int i = 0; i < 40; ++i)
         (void)test.claim("key" + std::to_string(i));
@@ -108,8 +104,7 @@ TEST_CASE("a transaction claims 32 keys at most", "[redis][claims]")
 
 TEST_CASE("a claim that waits for a connection keeps its own time limit, and joins no transaction", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     (void)test.occupy();
     test.connection().become(ConnectionState::backing_off);
     auto const now = test.runtime->now();
@@ -126,8 +121,7 @@ TEST_CASE("a claim that waits for a connection keeps its own time limit, and joi
 
 TEST_CASE("a claim whose owner has given up before it was written is left out", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     (void)test.occupy();
     auto const mark = std::make_shared<RequestMark>();
     auto request = test.request_for(named_key("a"));
@@ -147,8 +141,7 @@ TEST_CASE("a claim whose owner has given up before it was written is left out", 
 
 TEST_CASE("each claim of a call notes when the call was written", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     (void)test.occupy();
     std::vector<std::shared_ptr<RequestMark>> marks;
     for (auto const* const key : {"a", "b"}) {
@@ -165,8 +158,7 @@ TEST_CASE("each claim of a call notes when the call was written", "[redis][claim
 TEST_CASE("more claims than keep the server busy wait for their turn, and still leave together", "[redis][claims]")
 {
     constexpr std::size_t more = 40;
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     std::vector<ClaimFixture::ReplyPtr> replies;
     for (std::size_t i = 0; i < redis::HedgedLink::most_claims + more; ++i)
         replies.push_back(test.claim("key:" + std::to_string(i)));
@@ -204,8 +196,7 @@ TEST_CASE("more claims than keep the server busy wait for their turn, and still 
 
 TEST_CASE("a claim that has begun goes before new ones", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const reply = test.claim("held");
     test.runtime->run_ready();
     CHECK(test.connection().sent.back().urgency == redis::resp::Urgency::first);
@@ -216,8 +207,7 @@ TEST_CASE("a claim that has begun goes before new ones", "[redis][claims]")
 
 TEST_CASE("one held key among several is surveyed, and the others are granted", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const [free, held] = test.claim_together("a", "b");
     test.answer(test.executed({Value::status("OK"), Value()}));
     CHECK(std::get<Granted>(free->value()).fencing_token == 1'700'000'000'000'000U);
@@ -231,8 +221,7 @@ TEST_CASE("one held key among several is surveyed, and the others are granted", 
 
 TEST_CASE("a claim that a release had named asks by SET, and if that fails joins the line in front", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     bool const fencing = GENERATE(true, false);
     auto request = test.request_for(named_key("job"));
     request.fencing = fencing;
@@ -259,8 +248,7 @@ TEST_CASE("a claim that a release had named asks by SET, and if that fails joins
 
 TEST_CASE("a claim that waits in line is the script at once, which takes the key or a place", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto request = test.request_for(named_key("job"));
     request.fencing = GENERATE(true, false);
     request.waits = Waits::in_line;
@@ -293,8 +281,7 @@ TEST_CASE("a claim that waits in line is the script at once, which takes the key
 
 TEST_CASE("where the server has forgotten the draw, it is sent anew while the keys are held", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const [first, second] = test.claim_together("a", "b");
     auto const since = test.connection().sent[1].since;
     test.runtime->run_for(5ms);
@@ -348,8 +335,7 @@ TEST_CASE("where the server has forgotten the draw, it is sent anew while the ke
 
 TEST_CASE("a script that is not known costs nothing where no key was granted", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const reply = test.claim("a");
     test.answer(test.executed({Value()}, GENERATE(no_script, wrong_type, Value())));
     CHECK(test.words(1).at(1) == redis::scripts::survey().sha);
@@ -380,8 +366,7 @@ TEST_CASE("keys without a token are given back, all of them, with what to do", "
         {Value::text("17x"), errc::protocol_error, false, "malformed reply"},
     }));
     CAPTURE(advice);
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const [first, held, second] = test.claim_together("a", "b", "c");
     auto const since = test.connection().sent[1].since;
     test.answer(test.executed({Value::status("OK"), Value(), Value::status("OK")}, drawn));
@@ -401,8 +386,7 @@ TEST_CASE("keys without a token are given back, all of them, with what to do", "
 
 TEST_CASE("where MULTI is refused, what was taken is given back, and no claim ends but by the rule", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const [taken, held] = test.claim_together("a", "b");
     test.answer(
         test.array(
@@ -422,8 +406,7 @@ TEST_CASE("where MULTI is refused, what was taken is given back, and no claim en
 
 TEST_CASE("where a proxy has no MULTI, keys that were taken get their token by a script", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const [taken, held] = test.claim_together("a", "b");
     test.answer(
         test.array(
@@ -455,8 +438,7 @@ TEST_CASE("where EXEC or EVALSHA is not available, nothing ran, and a script cla
 {
     auto const* const refusal = GENERATE("ERR unknown command 'EXEC'", "ERR unknown command 'EVALSHA'");
     CAPTURE(refusal);
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const [first, second] = test.claim_together("a", "b");
     test.answer(Value::error(refusal));
     REQUIRE(test.connection().unanswered() == 2);
@@ -474,8 +456,7 @@ TEST_CASE("where EXEC or EVALSHA is not available, nothing ran, and a script cla
 
 TEST_CASE("a draw that a proxy refuses by its name is sent by its text", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const reply = test.claim("a");
     test.answer(test.executed({Value::status("OK")}, Value::error("ERR unsupported command 'EVALSHA'")));
     CHECK(test.words(1).at(0) == "EVAL");
@@ -485,8 +466,7 @@ TEST_CASE("a draw that a proxy refuses by its name is sent by its text", "[redis
 
 TEST_CASE("where no script runs at all the claim ends for good, and is not sent again", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const reply = test.claim("a");
     test.answer(Value::error("ERR unknown command 'EVALSHA'"));
     test.answer(Value::error("ERR unknown command 'EVALSHA'"));
@@ -503,8 +483,7 @@ TEST_CASE("a transaction of several that did not run is asked for key by key", "
     auto const error = GENERATE(
         Value::error("NOPERM this user has no permissions to access one of the keys used as arguments"),
         Value::error("TRYAGAIN Multiple keys request during rehashing of slot"));
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const [good, bad, late] = test.claim_together("a", "b", "c");
     test.answer(error);
     REQUIRE(test.connection().unanswered() == 3);
@@ -521,8 +500,7 @@ TEST_CASE("a transaction of several that did not run is asked for key by key", "
 
 TEST_CASE("an error about the server is the answer to all claims of the transaction", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const [first, second] = test.claim_together("a", "b");
     test.answer(Value::error("OOM command not allowed when used memory > 'maxmemory'."));
     CHECK(test.connection().unanswered() == 0);
@@ -534,8 +512,7 @@ TEST_CASE("an error about the server is the answer to all claims of the transact
 
 TEST_CASE("a key that is refused within a transaction costs the others nothing", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const [good, bad] = test.claim_together("a", "b");
     test.answer(test.executed({Value::status("OK"), Value::error("OOM no")}));
     CHECK(std::holds_alternative<Granted>(good->value()));
@@ -544,8 +521,7 @@ TEST_CASE("a key that is refused within a transaction costs the others nothing",
 
 TEST_CASE("a lost transaction leaves each of its claims in doubt", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const under_way = test.occupy();
     auto const first = test.claim("a");
     auto const second = test.claim("b");
@@ -558,8 +534,7 @@ TEST_CASE("a lost transaction leaves each of its claims in doubt", "[redis][clai
 
 TEST_CASE("an answer to a SET that makes no sense leaves all in doubt, whatever was drawn", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const [first, second] = test.claim_together("a", "b");
     test.answer(test.executed({Value::status("OK"), GENERATE(Value::integer(1), Value::status("QUEUED"))}));
     for (auto const& reply : {first, second})
@@ -569,8 +544,7 @@ TEST_CASE("an answer to a SET that makes no sense leaves all in doubt, whatever 
 
 TEST_CASE("claims that were not written together are sent alone while their time lasts", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     (void)test.occupy();
     (void)test.claim("a");
     (void)test.claim("b");
@@ -587,8 +561,7 @@ TEST_CASE("claims that were not written together are sent alone while their time
 
 TEST_CASE("later attempts and claims without fencing are no transactions", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto later = test.request_for(named_key("job"));
     later.earliest_attempt = test.runtime->now();
     (void)test.claim(later);

@@ -122,4 +122,9 @@ public:
     std::vector<redis::resp::Value> pushes;
 };
 
+/** A connection that has logged in. */
+struct OpenConnection : ConnectionFixture {
+    OpenConnection() { open(); }
+};
+
 } // namespace tenure::test

@@ -185,8 +185,7 @@ TEST_CASE("a request that needs its connection ends with it, and others wait for
 
 TEST_CASE("a server that owes many replies gets no more requests but renewals")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     for (std::size_t i = 0; i < 3 * redis::Pace::first; ++i)
         (void)test.ask(urgent(Urgency::step, "RELEASE"));
     CHECK(names(test.received()).size() == redis::Pace::first);
@@ -204,8 +203,7 @@ TEST_CASE("a server that owes many replies gets no more requests but renewals")
 
 TEST_CASE("a request that waits for its turn at a server that works is dropped at its deadline, without an error")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     for (std::size_t i = 0; i < redis::Pace::first; ++i)
         (void)test.ask(urgent(Urgency::step, "RELEASE"));
     auto const late = test.ask(urgent(Urgency::first, "CLAIM"), 300ms);
@@ -219,8 +217,7 @@ TEST_CASE("a request that waits for its turn at a server that works is dropped a
 
 TEST_CASE("a blocked server gets no more bytes than it may keep")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     auto const size = std::size_t{1024} * 1024;
     for (int i = 0; i < 40; ++i)
         (void)test.ask(urgent(Urgency::renewal, "RENEWAL", std::string(size, 'x')));

@@ -42,8 +42,7 @@ auto subscribe_to_one_of_two(ConnectionFixture& test)
 
 TEST_CASE("a subscription holds its place among the replies")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     auto const before = test.ask(Command("GET", "a"));
     auto const subscribed = test.ask(Command("SUBSCRIBE", "news"));
     auto const after = test.ask(Command("GET", "b"));
@@ -64,8 +63,7 @@ TEST_CASE("a subscription holds its place among the replies")
 
 TEST_CASE("a refused subscription shifts no other reply")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     auto const subscribed = test.ask(Command("SUBSCRIBE", "news", "more"));
     auto const after = test.ask(Command("GET", "b"));
     test.runtime->run_ready();
@@ -92,8 +90,7 @@ TEST_CASE("a command with several channels ends with the last confirmation")
 
 TEST_CASE("messages are told apart from replies, and are no answers")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     auto const subscribed = test.ask(Command("SUBSCRIBE", "news"));
     auto const reply = test.ask(Command("GET", "a"));
     test.runtime->run_ready();
@@ -110,8 +107,7 @@ TEST_CASE("messages are told apart from replies, and are no answers")
 
 TEST_CASE("a server may end a subscription by itself, but not begin one")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     test.send(list('>', "sunsubscribe", "news", ":0\r\n"));
     CHECK(test.connection->ready());
     REQUIRE(test.pushes.size() == 1);
@@ -129,8 +125,7 @@ TEST_CASE("a server may end a subscription by itself, but not begin one")
 
 TEST_CASE("a plain reply is no confirmation")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     auto const subscribed = test.ask(Command("SUBSCRIBE", "news"));
     test.runtime->run_ready();
     test.send("+OK\r\n");
