@@ -33,7 +33,7 @@ void compare_handovers(Setting const& setting, ComparedHandovers const& compared
                                 split("lock", [=] { return conduct(times, library); })});
     for (auto const& series : all)
         setting.report.medians(compared.store + ", p50, release to acquire in another process", series, "us");
-    // what is left where other programs want the machine, too
+    // the fastest tenth shows a program's own cost even while other programs use the machine
     for (auto const& series : all)
         setting.report.medians(compared.store + ", p10 of the same", series, "us", 1);
     setting.report.figure(compared.figure, all[1].median() / all[0].median(), Goal::at_most, 1.5);

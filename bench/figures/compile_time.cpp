@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-// what CMake was configured with: compiler, include directories separated by colons, folder of the sources
+// from the configuration of CMake: compiler, include directories separated by colons, folder of the sources
 #if !defined(TENURE_BENCH_COMPILER) || !defined(TENURE_BENCH_INCLUDE) || !defined(TENURE_BENCH_SOURCES)
 #error "CMake says with which compiler to measure"
 #endif

@@ -21,7 +21,7 @@ using library::wait_p99;
 
 constexpr unsigned contenders = 8;
 
-/** What the contenders of one run have got, from the least to the most. */
+/** The shares of the contenders of one run, in ascending order. */
 std::vector<double> shares(Measurement const& run)
 {
     std::vector<double> grants(run.begin() + first_contender, run.end());

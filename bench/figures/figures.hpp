@@ -27,7 +27,7 @@ struct Extent {
     double contention_seconds = 15;
 };
 
-/** What every figure gets. */
+/** The input of every figure. */
 struct Setting {
     RedisProcess const& redis;
     Extent extent;
@@ -70,14 +70,14 @@ void measure_multi(Setting const& setting);
 void measure_segments(Setting const& setting);
 /** A further acquisition of a re-entrant lock, and its end. */
 void measure_reentry(Setting const& setting);
-/** What 1,000 leases of 3 s cost their holder. */
+/** The cost of 1,000 leases of 3 s for their holder. */
 void measure_renewals(Setting const& setting);
-/** What each of 100,000 leases of 10 s occupies, and what their renewals cost. */
+/** The memory of each of 100,000 leases of 10 s, and the cost of their renewals. */
 void measure_memory(Setting const& setting);
 void measure_many_leases(Setting const& setting);
 /** How pairs, memory and renewals grow with the number of leases; only on demand. */
 void measure_curves(Setting const& setting);
-/** What `#include <tenure/tenure.hpp>` costs. */
+/** The cost of `#include <tenure/tenure.hpp>`. */
 void measure_compile_time(Setting const& setting);
 
 } // namespace bench

@@ -6,7 +6,7 @@
 namespace bench
 {
 
-/** What the conductor of a hand-over says to its two players, and they to it, one byte each. */
+/** The messages between the conductor of a hand-over and its two players, one byte each. */
 enum class Word : char {
     /// to the holder: acquire the lock, and say `done` when it is held
     acquire = 'a',

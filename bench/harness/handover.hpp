@@ -18,7 +18,7 @@ public:
     Observer& operator=(Observer const&) = delete;
     virtual ~Observer() = default;
 
-    /** What others have asked of the server so far, in whatever it counts. */
+    /** The number of requests that others have sent to the server so far, in the unit that the server counts. */
     [[nodiscard]] virtual long long requests_of_others() = 0;
     /** Whether a client subscribes to releases, as of the last call of `requests_of_others`. */
     [[nodiscard]] virtual bool listened() const = 0;

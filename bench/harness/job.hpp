@@ -30,12 +30,12 @@ struct Job {
     unsigned pause_ms = 0;
 };
 
-/** What follows `--workload` on the command line. */
+/** The arguments that follow `--workload` on the command line. */
 [[nodiscard]] std::vector<std::string> to_arguments(Job const& job);
 /** The reverse. @throws std::invalid_argument */
 [[nodiscard]] Job parse_job(std::vector<std::string> const& arguments);
 
-/** Has the program, a tenure_bench, do it at that place. What the program says beside its result goes to standard
+/** Has the program, a tenure_bench, do it at that place. All output of the program except its result goes to standard
  * error.
  *  @throws std::runtime_error if it fails or prints no result */
 [[nodiscard]] Measurement run_job(std::string const& program, Place place, Job const& job);

@@ -38,7 +38,7 @@ void read_pages(pid_t process, std::uintptr_t begin, std::uintptr_t end)
         std::size_t count = 0;
         for (; count < bytes.size() && begin < end; begin += page)
             bytes[count++] = {reinterpret_cast<void*>(begin), 1};
-        // what was unmapped meanwhile needs no reading
+        // a page that was unmapped meanwhile needs no reading
         (void)::process_vm_readv(process, &to, 1, bytes.data(), count, 0);
     }
 }
@@ -64,7 +64,7 @@ void read_pages(pid_t process)
 Child read_pages_of_this_process()
 {
     auto const process = ::getpid();
-    // what the program has mapped counts as resident from the start
+    // all pages that the program has mapped count as resident from the start
     read_pages(process);
     Child reader(Place::same, [process]() -> std::vector<double> {
         for (;;) {

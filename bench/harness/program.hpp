@@ -7,7 +7,7 @@
 namespace bench
 {
 
-/** What a program wrote, standard output and error together, and what it used of the processor. */
+/** The output of a program, standard output and error together, and the processor time that it used. */
 struct ProgramResult {
     std::string output;
     double cpu_seconds = 0;

@@ -11,7 +11,7 @@ namespace bench
 
 [[nodiscard]] double median(std::vector<double> values);
 
-/** What one of the compared programs measured in one round: the figure itself, and what stands beside it. */
+/** The result of one of the compared programs in one round: the figure itself, then its secondary values. */
 using Measurement = std::vector<double>;
 
 /** One of the programs that are compared. */
@@ -20,7 +20,7 @@ struct Candidate {
     std::function<Measurement()> run;
 };
 
-/** What one candidate measured in all rounds. */
+/** The results of one candidate in all rounds. */
 struct Series {
     std::string name;
     std::vector<Measurement> runs;

@@ -28,7 +28,7 @@ std::filesystem::path parent(ServerProgram::Place place)
 {
     std::error_code ignored;
     std::filesystem::path const memory = "/dev/shm";
-    // who says where temporary files go is right
+    // TMPDIR is the user's choice and has precedence
     if (place == ServerProgram::Place::memory && std::getenv("TMPDIR") == nullptr &&
         std::filesystem::is_directory(memory, ignored))
         return memory;

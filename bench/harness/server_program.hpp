@@ -26,7 +26,7 @@ public:
 
     [[nodiscard]] std::filesystem::path const& directory() const noexcept { return directory_; }
 
-    /** Starts it, and returns when it answers; once. What it writes goes to the file `log` of its directory.
+    /** Starts it, and returns when it answers; once. Its output goes to the file `log` of its directory.
      *  @throws std::runtime_error if it ends, or does not answer within 30 s */
     void start(std::vector<std::string> const& arguments, std::function<bool()> const& answers);
 

@@ -25,7 +25,7 @@ using Steady = std::chrono::steady_clock;
     return std::chrono::duration<double, std::micro>(Steady::now() - begin).count();
 }
 
-/** What this process has used of the processor so far, user and system together. */
+/** The processor time that this process has used so far, user and system together. */
 [[nodiscard]] inline double cpu_seconds()
 {
     rusage usage{};
@@ -36,7 +36,7 @@ using Steady = std::chrono::steady_clock;
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/** What the first thread of another process has used so far: the one in which a redis-server works.
+/** The processor time that the first thread of another process has used so far; redis-server works in that thread.
  *  @throws std::runtime_error if the kernel does not tell */
 [[nodiscard]] inline double cpu_seconds_of(pid_t process)
 {

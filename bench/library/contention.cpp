@@ -40,7 +40,7 @@ Span span_from_now(double seconds)
     return {begin, begin + std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(seconds))};
 }
 
-/** What one contender has seen; its coroutine writes it, `watch` reads it at the end. */
+/** The observations of one contender; its coroutine writes them, `watch` reads them at the end. */
 struct Contender {
     /// milliseconds, one for each grant
     std::vector<double> waits;

@@ -32,7 +32,7 @@ struct Memory {
     double allocated = 0;
 };
 
-/** What this process has in memory, and what of it malloc has handed out. */
+/** The resident memory of this process, and the part of it that malloc has handed out. */
 Memory memory_in_use()
 {
     double total = 0;

@@ -37,7 +37,7 @@ tenure::Lock make_lock(tenure::Store const& store, unsigned number, Features fea
     return {store, tenure::LockConfig{of_this_run("lock") + std::to_string(number), ttl, lease_options(features)}};
 }
 
-/** What all coroutines of a run share. */
+/** The state that all coroutines of a run share. */
 struct Count {
     std::uint64_t pairs = 0;
     /// coroutines that have not ended

@@ -14,7 +14,7 @@ namespace bench::library
 namespace
 {
 
-/** What goes wrong must be seen; what goes well must not be measured. */
+/** Warnings and errors must be visible; routine log lines must not be part of the measurement. */
 void log(tenure::LogLevel level, std::string_view line)
 {
     if (level >= tenure::LogLevel::warning)

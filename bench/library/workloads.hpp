@@ -12,12 +12,12 @@
 namespace bench::library
 {
 
-/** What a grant may carry beyond the bare key. */
+/** The features that a grant may carry beyond the bare key. */
 struct Features {
     bool fencing = false;
     bool notifications = false;
 };
-/// what a user gets who sets nothing
+/// the defaults of the library
 inline constexpr Features by_default{true, true};
 inline constexpr Features plain{false, false};
 

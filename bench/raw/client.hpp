@@ -60,7 +60,7 @@ private:
 
     int descriptor_ = -1;
     std::vector<char> buffer_;
-    /// what was read and not yet taken
+    /// the bytes that were read and not yet taken
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
 };

@@ -13,7 +13,7 @@ namespace bench::raw
 
 [[nodiscard]] bool etcd_answers(std::uint16_t port);
 
-/** What the server tells of itself, one number to a line. */
+/** The server's own metrics, one number to a line. */
 [[nodiscard]] std::string etcd_metrics(std::uint16_t port);
 
 /** Runs `keys` pairs concurrently over several connections. @returns pairs per second, microseconds of client CPU per

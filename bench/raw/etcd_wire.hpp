@@ -58,7 +58,7 @@ struct EtcdPair {
 /** A new lease of ten minutes. */
 [[nodiscard]] std::string etcd_lease(EtcdWire& wire);
 
-/** What the transaction compared was so. */
+/** Whether the comparison of the transaction held. */
 [[nodiscard]] bool etcd_succeeded(std::string_view reply);
 
 } // namespace bench::raw

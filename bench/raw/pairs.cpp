@@ -103,7 +103,7 @@ private:
     std::vector<Key> keys_;
     /// the keys whose commands are under way, in the order of their replies
     std::deque<unsigned> unanswered_;
-    /// what leaves with the next write
+    /// the bytes of the next write
     std::string output_;
 };
 

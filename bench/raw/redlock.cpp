@@ -120,7 +120,7 @@ private:
     std::vector<Key> keys_;
     /// of each server, in the order of its replies
     std::vector<std::deque<Question>> unanswered_;
-    /// what leaves with the next writes, the same to all servers
+    /// the bytes of the next writes, the same to all servers
     std::string output_;
     std::uint64_t acquired_ = 0;
     std::uint64_t released_ = 0;

@@ -18,8 +18,8 @@ namespace bench::raw
 /** One pair after another. @returns p50 of a pair in microseconds */
 [[nodiscard]] Measurement pair_latency(std::uint16_t port, unsigned pairs);
 
-/** The same in an event loop: a coroutine on an Asio socket that reads one reply after another, and nothing else. What
- * is left of the latency that the library adds is its own. @returns p50 of a pair in microseconds */
+/** The same in an event loop: a coroutine on an Asio socket that reads one reply after another, and nothing else. All
+ * latency that the library adds to this is its own. @returns p50 of a pair in microseconds */
 [[nodiscard]] Measurement pair_latency_in_a_loop(std::uint16_t port, unsigned pairs);
 
 /** How the releases of several keys leave together. */

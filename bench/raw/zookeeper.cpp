@@ -31,7 +31,7 @@ void check(std::int32_t code)
 
 void make_parent(ZookeeperWire& wire)
 {
-    auto const code = wire.ask(zookeeper_create(1, parent, false));
+    auto const code = wire.ask(zookeeper_create(1, std::string(parent), false));
     if (code != ZookeeperReply::node_exists)
         check(code);
 }

@@ -14,7 +14,7 @@ namespace bench::raw
 
 [[nodiscard]] bool zookeeper_answers(std::uint16_t port);
 
-/** What the server answers to a word like `srvr`. */
+/** The server's answer to a word like `srvr`. */
 [[nodiscard]] std::string zookeeper_word(std::uint16_t port, std::string_view word);
 
 /** Runs `keys` pairs concurrently in one session: ready requests share one write.

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "raw/zookeeper_wire.hpp"
 
+#include "harness/zookeeper_wire.hpp"
+
 #include <arpa/inet.h>
 
 #include <cstring>
@@ -13,28 +15,15 @@ namespace bench::raw
 namespace
 {
 
-constexpr std::int32_t op_create = 1;
-constexpr std::int32_t op_delete = 2;
-constexpr std::int32_t op_get = 4;
-constexpr std::int32_t op_set = 5;
-constexpr std::int32_t op_check = 13;
-constexpr std::int32_t op_multi = 14;
-constexpr std::int32_t op_close = -11;
+namespace test = tenure::test;
+using test::zookeeper_part;
+using test::zookeeper_request;
+using test::ZookeeperWriter;
+using Operation = test::ZookeeperOperation;
+
 constexpr std::int32_t session_ms = 40'000;
 /// as long as what the library writes there
-constexpr std::string_view value = "bench-host:12345/0123456789abcdef0123456789abcdef\nttl=10000\n";
-
-void put(std::string& output, std::int32_t number)
-{
-    auto const wire = htonl(static_cast<std::uint32_t>(number));
-    output.append(reinterpret_cast<char const*>(&wire), sizeof wire);
-}
-
-void put(std::string& output, std::string_view text)
-{
-    put(output, static_cast<std::int32_t>(text.size()));
-    output += text;
-}
+std::string const value = "bench-host:12345/0123456789abcdef0123456789abcdef\nttl=10000\n";
 
 std::int32_t number_at(char const* bytes)
 {
@@ -43,112 +32,57 @@ std::int32_t number_at(char const* bytes)
     return static_cast<std::int32_t>(ntohl(wire));
 }
 
-std::string frame(std::string const& body)
-{
-    std::string whole;
-    put(whole, body);
-    return whole;
-}
-
-std::string head(std::int32_t number, std::int32_t operation)
-{
-    std::string body;
-    put(body, number);
-    put(body, operation);
-    return body;
-}
-
 /** Protocol, last transaction seen, timeout, session, password: none of before. */
 std::string hello()
 {
-    std::string body;
-    for (std::int32_t const number : {0, 0, 0, session_ms, 0, 0})
-        put(body, number);
-    put(body, std::string_view("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16));
-    body.push_back('\0');
-    return frame(body);
-}
-
-void put_create(std::string& body, std::string_view path, std::string_view data, bool ephemeral)
-{
-    put(body, path);
-    put(body, data);
-    // everybody may do everything
-    put(body, 1);
-    put(body, 31);
-    put(body, std::string_view("world"));
-    put(body, std::string_view("anyone"));
-    put(body, ephemeral ? 1 : 0);
-}
-
-void put_set(std::string& body, std::string_view path, std::string_view data, std::int32_t version)
-{
-    put(body, path);
-    put(body, data);
-    put(body, version);
-}
-
-void put_versioned(std::string& body, std::string_view path, std::int32_t version)
-{
-    put(body, path);
-    put(body, version);
-}
-
-/** Stands before each part of a transaction, and once behind the last. */
-void put_part(std::string& body, std::int32_t operation)
-{
-    put(body, operation);
-    body.push_back(operation == -1 ? '\1' : '\0');
-    put(body, -1);
+    return ZookeeperWriter()
+        .text(ZookeeperWriter()
+                  .integer(0)
+                  .wide(0)
+                  .integer(session_ms)
+                  .wide(0)
+                  .text(std::string(16, '\0'))
+                  .byte(0)
+                  .bytes())
+        .bytes();
 }
 
 } // namespace
 
-std::string zookeeper_create(std::int32_t number, std::string_view path, bool ephemeral)
+std::string zookeeper_create(std::int32_t number, std::string const& path, bool ephemeral)
 {
-    auto body = head(number, op_create);
-    put_create(body, path, value, ephemeral);
-    return frame(body);
+    return zookeeper_request(number, Operation::create, test::zookeeper_create(path, value, ephemeral));
 }
 
-std::string zookeeper_claim(std::int32_t number, std::string_view path, std::string_view generation)
+std::string zookeeper_claim(std::int32_t number, std::string const& path, std::string const& generation)
 {
-    auto body = head(number, op_multi);
-    put_part(body, op_create);
-    put_create(body, path, "", true);
-    put_part(body, op_set);
-    put_set(body, path, value, 0);
-    put_part(body, op_set);
-    put_set(body, generation, "", -1);
-    put_part(body, -1);
-    return frame(body);
+    return zookeeper_request(
+        number, Operation::transaction,
+        zookeeper_part(Operation::create, test::zookeeper_create(path, "", true)) +
+            zookeeper_part(Operation::set, test::zookeeper_set(path, value, 0)) +
+            zookeeper_part(Operation::set, test::zookeeper_set(generation, "", -1)) +
+            zookeeper_part(Operation::end_of_transaction));
 }
 
 std::string zookeeper_release(
-    std::int32_t number, std::string_view path, std::string_view generation, std::int32_t generation_version)
+    std::int32_t number, std::string const& path, std::string const& generation, std::int32_t generation_version)
 {
-    auto body = head(number, op_multi);
-    put_part(body, op_check);
-    put_versioned(body, generation, generation_version);
-    put_part(body, op_delete);
-    put_versioned(body, path, 1);
-    put_part(body, -1);
-    return frame(body);
+    // a check names a path and its version, as a removal does
+    return zookeeper_request(
+        number, Operation::transaction,
+        zookeeper_part(Operation::check, test::zookeeper_remove(generation, generation_version)) +
+            zookeeper_part(Operation::remove, test::zookeeper_remove(path, 1)) +
+            zookeeper_part(Operation::end_of_transaction));
 }
 
-std::string zookeeper_delete(std::int32_t number, std::string_view path, std::int32_t version)
+std::string zookeeper_delete(std::int32_t number, std::string const& path, std::int32_t version)
 {
-    auto body = head(number, op_delete);
-    put_versioned(body, path, version);
-    return frame(body);
+    return zookeeper_request(number, Operation::remove, test::zookeeper_remove(path, version));
 }
 
-std::string zookeeper_get(std::int32_t number, std::string_view path, bool watch)
+std::string zookeeper_get(std::int32_t number, std::string const& path, bool watch)
 {
-    auto body = head(number, op_get);
-    put(body, path);
-    body.push_back(watch ? '\1' : '\0');
-    return frame(body);
+    return zookeeper_request(number, Operation::get, ZookeeperWriter().text(path).byte(watch ? 1 : 0).bytes());
 }
 
 ZookeeperWire::ZookeeperWire(std::uint16_t port)
@@ -169,7 +103,7 @@ ZookeeperWire::~ZookeeperWire()
     // connection that is closed before that takes requests with it.
     constexpr std::int32_t last = 0x7fff'ffff;
     try {
-        send(frame(head(last, op_close)));
+        send(zookeeper_request(last, Operation::close, {}));
         while (next().number != last) {
         }
     } catch (std::exception const&) { // NOLINT(bugprone-empty-catch): the session ends by its timeout

@@ -13,14 +13,14 @@ namespace bench::raw
 {
 
 /** Requests as they go over the wire. Their number comes back with the reply, and may be the same again and again. */
-[[nodiscard]] std::string zookeeper_create(std::int32_t number, std::string_view path, bool ephemeral);
-[[nodiscard]] std::string zookeeper_delete(std::int32_t number, std::string_view path, std::int32_t version);
+[[nodiscard]] std::string zookeeper_create(std::int32_t number, std::string const& path, bool ephemeral);
+[[nodiscard]] std::string zookeeper_delete(std::int32_t number, std::string const& path, std::int32_t version);
 /** The transactions of the library (docs/integrators/zookeeper-protocol.md). Their reply says nothing of whether they
  * succeeded. */
-[[nodiscard]] std::string zookeeper_claim(std::int32_t number, std::string_view path, std::string_view generation);
+[[nodiscard]] std::string zookeeper_claim(std::int32_t number, std::string const& path, std::string const& generation);
 [[nodiscard]] std::string zookeeper_release(
-    std::int32_t number, std::string_view path, std::string_view generation, std::int32_t generation_version);
-[[nodiscard]] std::string zookeeper_get(std::int32_t number, std::string_view path, bool watch);
+    std::int32_t number, std::string const& path, std::string const& generation, std::int32_t generation_version);
+[[nodiscard]] std::string zookeeper_get(std::int32_t number, std::string const& path, bool watch);
 
 /** A reply, or the event of a watch. */
 struct ZookeeperReply {
@@ -57,7 +57,7 @@ public:
     /** Waits for the next reply or event. */
     [[nodiscard]] ZookeeperReply next();
 
-    /** One request; its reply. What is an event is dropped. @returns its code */
+    /** Sends one request and reads its reply. Events are dropped. @returns its code */
     std::int32_t ask(std::string_view request);
 
 private:
@@ -66,7 +66,7 @@ private:
 
     Socket socket_;
     std::vector<char> buffer_;
-    /// what was read and not yet taken
+    /// the bytes that were read and not yet taken
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
 };

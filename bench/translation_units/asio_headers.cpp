@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a program with Asio coroutines includes anyway: the least that tenure.hpp can be held against.
+// The headers that a program with Asio coroutines includes anyway: the baseline for tenure.hpp.
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "acceptance/dead_ports.hpp"
 
+#include "harness/loopback.hpp"
 #include "harness/redis_server.hpp"
 
 #include <arpa/inet.h>
@@ -25,15 +26,6 @@ int make_socket()
     if (made < 0)
         throw std::system_error(errno, std::generic_category(), "socket");
     return made;
-}
-
-sockaddr_in loopback(std::uint16_t port)
-{
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
 }
 
 } // namespace

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
+
 #include <cstdint>
 #include <vector>
 
@@ -19,12 +21,10 @@ private:
 };
 
 /** A loopback port on which connections are made, and nothing is ever read or answered. */
-class MutePort
+class MutePort : Immovable
 {
 public:
     explicit MutePort(int backlog = 128);
-    MutePort(MutePort const&) = delete;
-    MutePort& operator=(MutePort const&) = delete;
     ~MutePort();
     [[nodiscard]] std::uint16_t number() const noexcept { return number_; }
 
@@ -34,18 +34,16 @@ private:
 };
 
 /** A loopback port whose queue of new connections is full: the kernel drops the first packet of all others. */
-class SilentPort
+class SilentPort : Immovable
 {
 public:
     SilentPort();
-    SilentPort(SilentPort const&) = delete;
-    SilentPort& operator=(SilentPort const&) = delete;
     ~SilentPort();
     [[nodiscard]] std::uint16_t number() const noexcept { return port_.number(); }
 
 private:
     MutePort port_{0};
-    /// those that fill the queue
+    /// the connections that fill the queue
     std::vector<int> connections_;
 };
 

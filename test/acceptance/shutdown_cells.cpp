@@ -10,7 +10,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -107,12 +106,7 @@ public:
         CHECK(status->code == 0);
     }
 
-    [[nodiscard]] std::string output() const
-    {
-        std::ostringstream text;
-        text << std::ifstream(directory_.file("output")).rdbuf();
-        return text.str();
-    }
+    [[nodiscard]] std::string output() const { return directory_.text_of("output"); }
 
 private:
     [[nodiscard]] bool ends_by_itself(std::string_view operation) const

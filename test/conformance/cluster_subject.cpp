@@ -1,12 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // A cluster of six nodes, which serves all test cases. TENURE_CLUSTER_TAG stands in front of all keys: with a hash tag
 // they are in one slot, without they spread over the masters.
-#include "harness/fault_proxy.hpp"
+#include "conformance/proxied_subject.hpp"
 #include "harness/redis_cluster.hpp"
 
 #include "store/redis/cluster/backend.hpp"
-
-#include <tenure/conformance/subject.hpp>
 
 #include <cstddef>
 #include <cstdlib>
@@ -21,20 +19,20 @@ namespace tenure::test
 namespace
 {
 
-class ClusterSubject final : public conformance::Subject
+class ClusterSubject final : public ProxiedSubject
 {
 public:
     ClusterSubject()
+        : ProxiedSubject(tag() + conformance::next_prefix())
     {
         for (std::size_t i = 0; i < cluster().size(); ++i)
-            proxies_.push_back(std::make_unique<FaultProxy>(cluster().port(i)));
+            add_proxy(cluster().port(i));
     }
 
     std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
     {
         return redis::make_cluster_backend(std::move(runtime), config(), redis::socket_streams());
     }
-    std::string prefix() const override { return prefix_; }
     bool tells_tokens() const override { return false; }
     void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) override
     {
@@ -56,7 +54,7 @@ public:
                 auto led = node;
                 for (std::size_t i = 0; i < cluster().size(); ++i)
                     if (cluster().port(i) == node.port)
-                        led.port = proxies_[i]->port();
+                        led.port = proxies()[i]->port();
                 return streams(at, led);
             });
     }
@@ -64,15 +62,8 @@ public:
     // looks first, and without an answer to that it asks for nothing. Only owners have a "/" in these tests.
     void lose_replies() override
     {
-        for (auto const& proxy : proxies_)
+        for (auto const& proxy : proxies())
             proxy->set_when(Direction::requests, "/", Direction::replies, {Fault::Kind::drop});
-    }
-    void heal() override
-    {
-        for (auto const& proxy : proxies_) {
-            proxy->reset_connections();
-            proxy->heal();
-        }
     }
 
 private:
@@ -94,9 +85,6 @@ private:
             config.seeds.push_back({"127.0.0.1", cluster().port(node)});
         return config;
     }
-
-    std::string prefix_ = tag() + conformance::next_prefix();
-    std::vector<std::unique_ptr<FaultProxy>> proxies_;
 };
 
 } // namespace

@@ -1,13 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // etcd: one server, or a cluster of as many as TENURE_ETCD_MEMBERS says, which serves all test cases of a process.
+#include "conformance/proxied_subject.hpp"
 #include "harness/etcd_server.hpp"
-#include "harness/fault_proxy.hpp"
 
 #include "store/etcd/backend.hpp"
 #include "store/etcd/http/base64.hpp"
 #include "store/etcd/http/messages.hpp"
-
-#include <tenure/conformance/subject.hpp>
 
 #include <cstddef>
 #include <cstdlib>
@@ -23,13 +21,13 @@ namespace tenure::test
 namespace
 {
 
-class EtcdSubject final : public conformance::Subject
+class EtcdSubject final : public ProxiedSubject
 {
 public:
     EtcdSubject()
     {
         for (std::size_t i = 0; i < cluster().size(); ++i)
-            proxies_.push_back(std::make_unique<FaultProxy>(cluster().server(i).port()));
+            add_proxy(cluster().server(i).port());
     }
 
     std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
@@ -40,7 +38,6 @@ public:
         return etcd::make_backend(std::move(runtime), std::move(config), etcd::socket_streams());
     }
 
-    std::string prefix() const override { return prefix_; }
     // whole seconds, two at least; and a server looks for expired leases twice a second
     std::chrono::milliseconds short_ttl() const override { return std::chrono::seconds{2}; }
     std::chrono::milliseconds expiry_slack() const override { return std::chrono::milliseconds{1500}; }
@@ -74,23 +71,11 @@ public:
     std::shared_ptr<Backend> connect_badly(std::shared_ptr<Runtime> runtime) override
     {
         EtcdConfig config;
-        for (auto const& proxy : proxies_)
+        for (auto const& proxy : proxies())
             config.endpoints.push_back({"127.0.0.1", proxy->port()});
         return etcd::make_backend(std::move(runtime), std::move(config), etcd::socket_streams());
     }
     bool claims_in_one_step() const override { return false; }
-    void lose_replies() override
-    {
-        for (auto const& proxy : proxies_)
-            proxy->set(Direction::replies, {Fault::Kind::drop});
-    }
-    void heal() override
-    {
-        for (auto const& proxy : proxies_) {
-            proxy->reset_connections();
-            proxy->heal();
-        }
-    }
 
 private:
     static EtcdCluster& cluster()
@@ -103,9 +88,6 @@ private:
     {
         return etcd_post(cluster().server(0).port(), path, body);
     }
-
-    std::string prefix_ = conformance::next_prefix();
-    std::vector<std::unique_ptr<FaultProxy>> proxies_;
 };
 
 } // namespace

@@ -1,12 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // One server for all test cases: redis-server, or the program that TENURE_REDIS_SERVER names.
-#include "harness/fault_proxy.hpp"
+#include "conformance/proxied_subject.hpp"
 #include "harness/paths.hpp"
 #include "harness/redis_server.hpp"
 
 #include "store/redis/backend.hpp"
-
-#include <tenure/conformance/subject.hpp>
 
 #include <string>
 
@@ -16,31 +14,21 @@ namespace tenure::test
 namespace
 {
 
-class RedisSubject final : public conformance::Subject
+class RedisSubject final : public OneRedisSubject
 {
 public:
+    RedisSubject()
+        : OneRedisSubject(server().port())
+    {
+    }
+
     std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
     {
         return connect_to(std::move(runtime), server().port());
     }
-    std::string prefix() const override { return prefix_; }
-    bool tells_tokens() const override { return false; }
-    void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) override
-    {
-        client_.call("SET", key, value, "PX", ttl.count());
-    }
-    void erase(std::string const& key) override { client_.call("DEL", key); }
-    std::optional<std::string> value(std::string const& key) override { return client_.get(key); }
-
     std::shared_ptr<Backend> connect_badly(std::shared_ptr<Runtime> runtime) override
     {
-        return connect_to(std::move(runtime), proxy_.port());
-    }
-    void lose_replies() override { proxy_.set(Direction::replies, {Fault::Kind::drop}); }
-    void heal() override
-    {
-        proxy_.reset_connections();
-        proxy_.heal();
+        return connect_to(std::move(runtime), proxy_port());
     }
 
 private:
@@ -55,10 +43,6 @@ private:
         config.port = port;
         return redis::make_backend(std::move(runtime), config, redis::socket_streams());
     }
-
-    std::string prefix_ = conformance::next_prefix();
-    RedisClient client_ = server().client();
-    FaultProxy proxy_{server().port()};
 };
 
 } // namespace

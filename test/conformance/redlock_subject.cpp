@@ -1,13 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // As many independent servers as TENURE_REDLOCK_SERVERS says, which serve all test cases; what a person does is done on
 // all of them.
-#include "harness/fault_proxy.hpp"
+#include "conformance/proxied_subject.hpp"
 #include "harness/paths.hpp"
 #include "harness/redis_server.hpp"
 
 #include "store/redis/redlock/backend.hpp"
-
-#include <tenure/conformance/subject.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -23,18 +21,6 @@ namespace tenure::test
 namespace
 {
 
-/** A test case's connection to one of the servers, and a way to it whose replies can be lost. */
-struct Server {
-    explicit Server(RedisServer& running)
-        : server(running)
-    {
-    }
-
-    RedisServer& server;
-    RedisClient client = server.client();
-    FaultProxy proxy{server.port()};
-};
-
 std::vector<std::unique_ptr<RedisServer>> const& running_servers()
 {
     static auto const servers = [] {
@@ -46,69 +32,59 @@ std::vector<std::unique_ptr<RedisServer>> const& running_servers()
     return servers;
 }
 
-class RedlockSubject final : public conformance::Subject
+class RedlockSubject final : public ProxiedSubject
 {
 public:
     RedlockSubject()
     {
-        for (auto const& server : running_servers())
-            servers_.push_back(std::make_unique<Server>(*server));
+        for (auto const& server : running_servers()) {
+            clients_.push_back(server->client());
+            add_proxy(server->port());
+        }
     }
 
     std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
     {
-        return connect_to(std::move(runtime), [](Server& server) { return server.server.port(); });
+        return connect_to(std::move(runtime), running_servers());
     }
-    std::string prefix() const override { return prefix_; }
     void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) override
     {
-        for (auto const& server : servers_)
-            server->client.call("SET", key, value, "PX", ttl.count());
+        for (auto& client : clients_)
+            client.call("SET", key, value, "PX", ttl.count());
     }
     void erase(std::string const& key) override
     {
-        for (auto const& server : servers_)
-            server->client.call("DEL", key);
+        for (auto& client : clients_)
+            client.call("DEL", key);
     }
     std::optional<std::string> value(std::string const& key) override
     {
         std::map<std::optional<std::string>, std::size_t> votes;
-        for (auto const& server : servers_)
-            if (auto const value = server->client.get(key); ++votes[value] > servers_.size() / 2)
+        for (auto& client : clients_)
+            if (auto const value = client.get(key); ++votes[value] > clients_.size() / 2)
                 return value;
         return std::nullopt;
     }
 
     std::shared_ptr<Backend> connect_badly(std::shared_ptr<Runtime> runtime) override
     {
-        return connect_to(std::move(runtime), [](Server& server) { return server.proxy.port(); });
+        return connect_to(std::move(runtime), proxies());
     }
     bool claims_in_one_step() const override { return false; }
-    void lose_replies() override
-    {
-        for (auto const& server : servers_)
-            server->proxy.set(Direction::replies, {Fault::Kind::drop});
-    }
-    void heal() override
-    {
-        for (auto const& server : servers_) {
-            server->proxy.reset_connections();
-            server->proxy.heal();
-        }
-    }
 
 private:
-    template <class PortOf>
-    std::shared_ptr<Backend> connect_to(std::shared_ptr<Runtime> runtime, PortOf port_of)
+    /** @param all  pointers to servers, or to the proxies in front of them */
+    template <class All>
+    static std::shared_ptr<Backend> connect_to(std::shared_ptr<Runtime> runtime, All const& all)
     {
         RedlockConfig config;
-        for (auto const& server : servers_)
-            config.servers.emplace_back().port = port_of(*server);
+        for (auto const& one : all)
+            config.servers.emplace_back().port = one->port();
         return redlock::make_backend(std::move(runtime), config, redis::socket_streams());
     }
 
-    std::string prefix_ = conformance::next_prefix();
-    std::vector<std::unique_ptr<Server>> servers_;
+    /// a connection of the test case to each server
+    std::vector<RedisClient> clients_;
 };
 
 } // namespace

@@ -1,13 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // TENURE_ZOOKEEPER_SERVERS servers of ZooKeeper. They serve all test cases of a process, and each case has a chroot of
 // its own. The person looks at another server than the library's client is told of, where there are several.
-#include "harness/fault_proxy.hpp"
+#include "conformance/proxied_subject.hpp"
+#include "harness/immovable.hpp"
 #include "harness/zookeeper_client.hpp"
 #include "harness/zookeeper_server.hpp"
 
 #include "store/zookeeper/backend.hpp"
-
-#include <tenure/conformance/subject.hpp>
 
 #include <cstdlib>
 #include <string>
@@ -18,12 +17,15 @@ namespace tenure::test
 namespace
 {
 
-class ZookeeperSubject final : public conformance::Subject
+class ZookeeperSubject final : public ProxiedSubject, Immovable
 {
 public:
-    ZookeeperSubject() { person_.create_all(mark_); }
-    ZookeeperSubject(ZookeeperSubject const&) = delete;
-    ZookeeperSubject& operator=(ZookeeperSubject const&) = delete;
+    ZookeeperSubject()
+        : ProxiedSubject("")
+    {
+        person_.create_all(mark_);
+        add_proxy(ensemble().server(0).port());
+    }
     ~ZookeeperSubject() override = default;
 
     std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
@@ -60,16 +62,10 @@ public:
     std::shared_ptr<Backend> connect_badly(std::shared_ptr<Runtime> runtime) override
     {
         auto config = settings();
-        config.servers.push_back({"127.0.0.1", proxy_.port()});
+        config.servers.push_back({"127.0.0.1", proxies().front()->port()});
         return zookeeper::make_backend(std::move(runtime), config);
     }
     [[nodiscard]] bool claims_in_one_step() const override { return false; }
-    void lose_replies() override { proxy_.set(Direction::replies, {Fault::Kind::drop}); }
-    void heal() override
-    {
-        proxy_.reset_connections();
-        proxy_.heal();
-    }
 
 private:
     static ZookeeperEnsemble& ensemble()
@@ -105,7 +101,6 @@ private:
     std::string chroot_ = next_chroot();
     std::string mark_ = chroot_ + "-mark";
     ZookeeperClient person_{ensemble().server(ensemble().size() - 1).port()};
-    FaultProxy proxy_{ensemble().server(0).port()};
 };
 
 } // namespace

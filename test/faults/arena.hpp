@@ -8,8 +8,8 @@
 namespace tenure::faults
 {
 
-/** What workers contend for: the slots of one pool and a few locks. A key is known by its cell in the auditor: the
- * slots first, then the locks. */
+/** The keys that workers contend for: the slots of one pool and a few locks. A key is known by its cell in the auditor:
+ * the slots first, then the locks. */
 struct Arena {
     std::uint32_t slots = 5;
     std::uint32_t locks = 3;

@@ -20,7 +20,7 @@ namespace tenure::faults
 
 class Fleet;
 
-/** What a disturbance works with. */
+/** The tools of a disturbance. */
 struct Attack {
     Arena const& arena;
     test::Auditor const& auditor;

@@ -14,7 +14,7 @@
 namespace tenure::faults
 {
 
-/** What is done to a store that rests on a majority of three members, each reached through three proxies: members stop,
+/** The faults of a store that rests on a majority of three members, each reached through three proxies: members stop,
  *  die and start again, alone, with the leader, as a majority or all of them, and the ways to one are disturbed. */
 class ConsensusUnderAttack : public StoreUnderAttack
 {
@@ -32,7 +32,7 @@ protected:
     /** The members as a URL lists them, by the worker's own proxies. */
     [[nodiscard]] std::string hosts(std::size_t worker) const;
 
-    /** What can be done to any such store. */
+    /** The disturbances that fit any such store. */
     [[nodiscard]] std::vector<Disturbance> common_disturbances();
     /** From now on there may be an election. */
     void expect_election() noexcept;

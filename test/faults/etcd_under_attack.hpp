@@ -16,7 +16,7 @@
 namespace tenure::faults
 {
 
-/** A cluster of three etcds. What is done to one that does not lead must cost no lease, and nothing that is done may
+/** A cluster of three etcds. Faults of a follower must cost no lease, and no fault may
  * let two hold a key: the store forgets nothing. */
 class EtcdUnderAttack final : public ConsensusUnderAttack
 {

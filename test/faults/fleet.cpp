@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "fleet.hpp"
 
+#include "harness/immovable.hpp"
+
 #include <algorithm>
 #include <csignal>
 #include <sstream>
@@ -153,14 +155,12 @@ bool Fleet::while_stopped(pid_t pid, std::function<void()> const& deed)
     auto* const worker = worker_of(pid);
     if (worker == nullptr || worker->pause)
         return false;
-    struct Stop {
+    struct Stop : test::Immovable {
         explicit Stop(ChildProcess& stopped)
             : process(stopped)
         {
             process.pause();
         }
-        Stop(Stop const&) = delete;
-        Stop& operator=(Stop const&) = delete;
         ~Stop() { process.resume(); }
         ChildProcess& process;
     };

@@ -25,7 +25,7 @@ struct Robbery {
     std::int64_t at = 0;
 };
 
-/** What was done to workers. */
+/** The disturbances of workers, counted by kind. */
 struct FleetCounts {
     /// holders that were stopped for longer than their ttl
     std::uint64_t long_pauses = 0;
@@ -40,7 +40,7 @@ class Fleet
 public:
     struct Setup {
         Arena arena;
-        /// what workers are started with: the program and its first arguments are the same for all
+        /// the command line of workers: the program and its first arguments are the same for all
         std::string program;
         std::vector<std::string> urls;
         std::string audit;
@@ -54,7 +54,7 @@ public:
     };
     Fleet(Setup setup, test::Auditor const& auditor, Ledger& ledger);
 
-    /** What can be done to workers, whatever the store. */
+    /** The disturbances of workers, which are the same for all stores. */
     [[nodiscard]] std::vector<Disturbance> disturbances();
 
     /** Lets processes go on that were stopped for long enough, and replaces those that have ended. */
@@ -98,7 +98,7 @@ private:
     [[nodiscard]] Worker* worker_of(pid_t pid);
     /** All leases that are live now, of processes that run. */
     [[nodiscard]] std::vector<test::Holding> holders();
-    /** Who holds something and runs, by chance. */
+    /** A random worker that runs and holds a lease. */
     [[nodiscard]] Worker* some_holding_worker();
     void resume(Worker& worker);
     /** Starts another in the place of one that was killed. */

@@ -26,7 +26,7 @@ FaultRecord record(std::string name, pid_t process)
     return fault;
 }
 
-/** What a process holds now. */
+/** The holdings of a process now. */
 std::vector<Holding> held_by(test::Auditor const& auditor, pid_t pid)
 {
     std::vector<Holding> held;

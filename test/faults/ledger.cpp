@@ -55,8 +55,7 @@ std::vector<FaultRecord> Ledger::faults() const
 
 std::size_t Ledger::fault_count() const
 {
-    std::lock_guard const lock{mutex_};
-    return faults_.size();
+    return faults().size();
 }
 
 void Ledger::stalled(std::int64_t from, std::int64_t to)
@@ -141,8 +140,7 @@ std::vector<Breach> Ledger::breaches() const
 
 std::size_t Ledger::breach_count() const
 {
-    std::lock_guard const lock{mutex_};
-    return breaches_.size();
+    return breaches().size();
 }
 
 std::map<std::string, std::uint64_t> Ledger::excused() const

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
+
 #include <sys/types.h>
 
 #include <algorithm>
@@ -51,7 +53,8 @@ struct Breach {
     std::string text;
 };
 
-/** What was done to the store and its users, and what was found. Safe to use from several threads. */
+/** The record of a run: the disturbances of the store and its users, and the findings. Safe to use from several
+ * threads. */
 class Ledger
 {
 public:
@@ -99,7 +102,7 @@ private:
 };
 
 /** A fault that ends with the block. */
-class FaultScope
+class FaultScope : test::Immovable
 {
 public:
     FaultScope(Ledger& ledger, FaultRecord fault)
@@ -107,8 +110,6 @@ public:
         , number_(ledger.begin(std::move(fault)))
     {
     }
-    FaultScope(FaultScope const&) = delete;
-    FaultScope& operator=(FaultScope const&) = delete;
     ~FaultScope() { ledger_.end(number_); }
 
 private:

@@ -26,7 +26,7 @@ void Nemesis::run()
         if (next > attack_.end)
             return;
         strike();
-        // What takes long is followed at once, or nearly, by the next.
+        // After a long disturbance the next one follows with almost no pause.
         do
             attack_.wait(200ms);
         while (go_on_() && boottime_ns() < next);

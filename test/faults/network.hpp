@@ -29,7 +29,7 @@ private:
     /** One way, or all of them. */
     using Ways = std::vector<test::FaultProxy*>;
     [[nodiscard]] Ways some(Random& random);
-    /** A fault that lies on the ways for a time. What was lost from a stream is never followed by more of it. */
+    /** A fault that lies on the ways for a time. After a loss, no later bytes of the same stream arrive. */
     [[nodiscard]] Disturbance lasting(
         std::string name, unsigned often,
         std::function<void(test::FaultProxy&, Random&, std::chrono::milliseconds ttl)> begin);

@@ -19,7 +19,7 @@ struct Options {
     /// a bug that is planted in the workers' library
     std::string mutant = "none";
     std::size_t workers = 10;
-    /// what they contend for
+    /// the keys that they contend for
     std::uint32_t slots = Arena{}.slots;
     std::uint32_t locks = Arena{}.locks;
     /// makes only faults whose names contain this

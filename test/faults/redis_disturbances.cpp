@@ -47,7 +47,7 @@ bool RedisUnderAttack::restart(Attack& attack, bool with_data)
         attack.ledger, with_data ? disturbing("server killed, restarted with its data (everysec)")
                                  : forgetting("server killed, restarted without its data")};
     if (with_data) {
-        // What was written while an fsync is under way is not in the file yet, and a kill would lose it: the weakness
+        // A write during an fsync is not in the file yet, and a kill would lose it: the weakness
         // of everysec, which shows only where the disk is slow. Data-loss faults are others.
         auto client = server_.client();
         static_cast<void>(eventually([&] { return client.info("aof_pending_bio_fsync") == "0"; }, 1s));

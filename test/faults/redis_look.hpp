@@ -14,7 +14,7 @@
 namespace tenure::faults
 {
 
-/** What a server has under one key. */
+/** The content of one key of a server. */
 struct KeyContent {
     /// unset: the key is not there
     std::optional<std::string> value;
@@ -32,7 +32,7 @@ enum class Fences {
     of_each_key
 };
 
-/** What a server has under the keys of these cells, in one step; empty if it refuses.
+/** The contents of the keys of these cells, read in one step; empty if the server refuses.
  *  @throws std::exception if the connection fails */
 [[nodiscard]] std::optional<std::vector<KeyContent>> read_keys(
     test::RedisClient& client, Arena const& arena, std::vector<std::uint32_t> const& cells,

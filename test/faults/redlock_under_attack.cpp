@@ -86,7 +86,7 @@ std::optional<std::vector<KeyLook>> RedlockUnderAttack::look()
     std::vector<std::vector<KeyContent>> answers;
     for (auto const& node : nodes_) {
         auto answer = read(*node);
-        // whatever one does not tell may be what makes a majority
+        // a server that does not answer may be the one that completes a majority
         if (!answer)
             return std::nullopt;
         answers.push_back(std::move(*answer));
@@ -209,7 +209,7 @@ bool RedlockUnderAttack::restart(Attack& attack, std::size_t count, bool with_da
             if (!with_data)
                 std::filesystem::remove_all(node->server.directory() + "/appendonlydir");
         }
-        // what an append-only file that is written every second has lost is lost for a ttl at most, too
+        // the append-only file is synced every second; the writes that it has lost concern leases that end within a ttl
         attack.wait(arena_.ttl * 11 / 10);
         for (auto* const node : chosen)
             node->server.start();

@@ -21,7 +21,7 @@ namespace tenure::faults
 {
 
 /** Five independent Redis servers with append-only files, each reached through three proxies, one with a wall clock
- * that can be set. What is done to a minority of them must cost no lease; between two such faults all are whole for a
+ * that can be set. Faults of a minority of them must cost no lease; between two such faults all are whole for a
  * ttl, as Redlock demands. */
 class RedlockUnderAttack final : public StoreUnderAttack
 {
@@ -65,7 +65,7 @@ private:
     [[nodiscard]] bool tokens_are_ahead() const;
     [[nodiscard]] Disturbance on_some(std::string name, std::vector<std::string> command);
     [[nodiscard]] Disturbance on_network(std::size_t kind);
-    /** What one server has under the keys; empty if it does not answer. */
+    /** The contents of the keys on one server; empty if it does not answer. */
     [[nodiscard]] std::optional<std::vector<KeyContent>> read(Node& node) const;
 
     Arena arena_;

@@ -220,7 +220,7 @@ std::vector<Disturbance> SentinelUnderAttack::disturbances()
         {"all sentinels killed and restarted", 1, [this](Attack& attack) { return lose_all_sentinels(attack); }},
         at_once("SCRIPT FLUSH", {"SCRIPT", "FLUSH"}),
         at_once("CLIENT KILL TYPE pubsub", {"CLIENT", "KILL", "TYPE", "pubsub"})};
-    // what networks do to the ways to one sentinel: those to all three would be most of the deck
+    // faults on the ways to one sentinel only: with faults for all three, they would be most of the deck
     for (auto& more : networks_.front()->disturbances())
         all.push_back(std::move(more));
     return all;

@@ -4,6 +4,7 @@
 #include "attack.hpp"
 
 #include "harness/auditor.hpp"
+#include "harness/immovable.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -18,7 +19,7 @@
 namespace tenure::faults
 {
 
-/** What the store says of one key. */
+/** The store's answer about one key. */
 struct KeyLook {
     bool held = false;
     /// the value is a stranger's, put there by a disturbance
@@ -54,22 +55,19 @@ struct KeyLook {
 
 /** A store of a run's own: real servers, ways to them that can be disturbed, and everything that can be done to them.
  * For another kind of store, write another one of these and add it to `schemes()`. */
-class StoreUnderAttack
+class StoreUnderAttack : test::Immovable
 {
 public:
-    StoreUnderAttack() = default;
-    StoreUnderAttack(StoreUnderAttack const&) = delete;
-    StoreUnderAttack& operator=(StoreUnderAttack const&) = delete;
     virtual ~StoreUnderAttack() = default;
 
-    /** What worker number `worker` connects to. */
+    /** The URL that worker number `worker` connects to. */
     [[nodiscard]] virtual std::string url(std::size_t worker) const = 0;
 
     /** Everything that this run may do to the store and the ways to it. */
     [[nodiscard]] virtual std::vector<Disturbance> disturbances() = 0;
 
-    /** What the store says of all keys of the arena, not through the library, in one step; empty if it does not answer,
-     * or its clock jumped meanwhile. Called from one thread, at any time. */
+    /** The store's answer about all keys of the arena, not through the library, in one step; empty if it does not
+     * answer, or its clock jumped meanwhile. Called from one thread, at any time. */
     [[nodiscard]] virtual std::optional<std::vector<KeyLook>> look() = 0;
 
     /** How much later than its ttl a key may expire because of what was done to the store's clock; 0 usually. */

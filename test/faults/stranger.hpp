@@ -6,7 +6,7 @@
 namespace tenure::faults
 {
 
-/// what a stranger writes under a key
+/// the value that a stranger writes under a key
 inline constexpr char const* stranger = "stranger";
 /// by how much the server's wall clock jumps
 inline constexpr std::chrono::seconds clock_jump{60};

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
+
 #include <sys/types.h>
 
 #include <cstdint>
@@ -58,13 +60,11 @@ struct Testimonies {
 };
 
 /** The file into which all workers write, a line at a time, so that what was said before SIGKILL counts. */
-class TestimonyFile
+class TestimonyFile : test::Immovable
 {
 public:
     /** Opens it for adding. @throws std::system_error */
     explicit TestimonyFile(std::string const& path);
-    TestimonyFile(TestimonyFile const&) = delete;
-    TestimonyFile& operator=(TestimonyFile const&) = delete;
     ~TestimonyFile();
 
     void add(Loss const& loss);

@@ -16,7 +16,7 @@
 namespace tenure::faults
 {
 
-/** What a run has shown, apart from violations, which are in the ledger. */
+/** The observations of a run, except violations, which are in the ledger. */
 struct Findings {
     std::uint64_t grants = 0;
     std::map<std::string, std::uint64_t> losses;

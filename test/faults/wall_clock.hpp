@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -13,16 +15,14 @@ namespace tenure::faults
 /** A wall clock of its own for a server: the shim (test/harness/programs/wall_clock_shim.cpp) is loaded into it and
  * adds an offset, which lies in a shared file, to the machine's. CLOCK_MONOTONIC and CLOCK_BOOTTIME stay as they are.
  */
-class WallClock
+class WallClock : test::Immovable
 {
 public:
     /** Makes the file. */
     explicit WallClock(std::string path);
-    WallClock(WallClock const&) = delete;
-    WallClock& operator=(WallClock const&) = delete;
     ~WallClock();
 
-    /** What the server is started with. */
+    /** The environment that the server is started with. */
     [[nodiscard]] std::vector<std::pair<std::string, std::string>> environment() const;
 
     /** Ahead of the machine's wall clock by this much, from now on. */

@@ -15,7 +15,7 @@ using test::Holding;
 namespace
 {
 
-/// what the network may keep, and a release that is asked for again, on top of G
+/// the longest delay of the network, and of a release that is sent again, on top of G
 constexpr std::int64_t orphan_slack = 3'000'000'000;
 /// between two clocks that are compared
 constexpr std::int64_t clock_slack = 20'000'000;

@@ -6,6 +6,7 @@
 #include "store_under_attack.hpp"
 
 #include "harness/auditor.hpp"
+#include "harness/immovable.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -19,14 +20,14 @@ namespace tenure::faults
 {
 
 /** Compares, many times a second, what holders believe (the auditor) with what the store says. */
-class Watcher
+class Watcher : test::Immovable
 {
 public:
     struct Figures {
         std::uint64_t looks = 0;
         /// looks at a key that had a live holder, and was its
         std::uint64_t live = 0;
-        /// those of them that were told when the store would free it
+        /// the looks among them in which the store told when it would free the key
         std::uint64_t compared = 0;
         /// the least time seen from `valid_until` to the store's expiry
         std::int64_t least_margin = std::numeric_limits<std::int64_t>::max();
@@ -35,8 +36,6 @@ public:
     };
 
     Watcher(Arena const& arena, test::Auditor const& auditor, StoreUnderAttack& store, Ledger& ledger);
-    Watcher(Watcher const&) = delete;
-    Watcher& operator=(Watcher const&) = delete;
     ~Watcher();
 
     /** Whether a look that began after the instant found no key held. Any thread. */
@@ -47,7 +46,7 @@ public:
 
 private:
     using Occupants = std::vector<std::optional<test::Holding>>;
-    /** What is remembered of a key from one look to the next. */
+    /** The memory of a key from one look to the next. */
     struct Memory {
         /// taken without a live holder, by this claim, since
         std::optional<std::uint64_t> orphan_claim;

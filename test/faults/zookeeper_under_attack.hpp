@@ -18,8 +18,8 @@
 namespace tenure::faults
 {
 
-/** An ensemble of three ZooKeeper servers. What is done to one that does not lead must cost no lease, and nothing that
- * is done may let two hold a key: the store forgets nothing. That a session ends with a tick, up to one later than its
+/** An ensemble of three ZooKeeper servers. Faults of a follower must cost no lease, and no fault
+ * may let two hold a key: the store forgets nothing. That a session ends with a tick, up to one later than its
  * timeout, is within what every store is given on top of G. */
 class ZookeeperUnderAttack final : public ConsensusUnderAttack
 {
@@ -35,7 +35,7 @@ private:
     /// written before each look: a write takes a majority
     static constexpr char const* looks_mark = "/looks";
 
-    /** What a stranger does to the node of a lease. */
+    /** The acts of a stranger on the node of a lease. */
     enum class Deed {
         remove,
         /// in one step his own node stands in its place
@@ -52,7 +52,7 @@ private:
     void await_whole(Attack& attack) override;
     [[nodiscard]] bool whole() const;
 
-    // what strangers do (zookeeper_strangers.cpp)
+    // the acts of strangers (zookeeper_strangers.cpp)
     [[nodiscard]] std::uint16_t some_port(Random& random);
     bool rob(Attack& attack, std::string const& name, Deed deed);
     /** After it was replaced: what is not the holder's must stay. */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 
 #include <tenure/tenure.hpp>
 
@@ -42,12 +43,10 @@ private:
 };
 
 /** The client of a row: one store, whose handlers and I/O run on one thread of its own. */
-class Client
+class Client : test::Immovable
 {
 public:
     explicit Client(std::string const& url);
-    Client(Client const&) = delete;
-    Client& operator=(Client const&) = delete;
     ~Client();
 
     /** Its thread ends, as if the process were killed: nothing that is held is released, and no handler is called
@@ -74,7 +73,7 @@ public:
             [&] { return call([&] { return condition(); }); }, limit, std::chrono::milliseconds{20});
     }
 
-    /** What the client's thread has used so far. */
+    /** The processor time that the client's thread has used so far. */
     [[nodiscard]] std::chrono::nanoseconds cpu();
     [[nodiscard]] CountedLog const& log() const noexcept { return *log_; }
 

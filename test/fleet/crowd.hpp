@@ -43,7 +43,7 @@ public:
     [[nodiscard]] double rate() const noexcept;
 
 private:
-    /** What the test knows about one key. */
+    /** The test's knowledge of one key. */
     struct Cell {
         Lock lock;
         /// until when its holder relies on the lease; unset: there is no holder

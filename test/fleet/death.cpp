@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds ttl_of_the_dead{15'000};
 constexpr std::chrono::milliseconds expiry_slack{5'000};
 constexpr std::size_t taken_over = 100;
 
-/** Starts the servers again. What their data has in it may keep them from it (F3). */
+/** Starts the servers again. Their data may keep them from starting (F3). */
 bool restart(Servers& servers, Measure& measure)
 {
     try {

@@ -28,7 +28,7 @@ inline constexpr std::chrono::milliseconds renewal_limit = ttl / 2;
 void wait_for_renewals(Client& client, Acquisitions& held);
 
 /** Waits until each of the leases was renewed since `begin_to_count_renewed`; notes how many were not.
- *  @param after  what happened then */
+ *  @param after  the event before the check, for its messages */
 void check_renewed(Client& client, Measure& measure, Acquisitions& held, std::string const& after);
 
 } // namespace tenure::fleet

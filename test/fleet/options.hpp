@@ -8,12 +8,12 @@
 namespace tenure::fleet
 {
 
-/** What the program is asked for. */
+/** The options of the program. */
 struct Options {
     /// empty: all
     std::string store;
     std::string name;
-    /// what the table calls the store; empty: as `store`
+    /// the name of the store in the table; empty: as `store`
     std::string label;
     Size size;
     bool help = false;

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
+
 #include <memory>
 #include <span>
 #include <string>
@@ -10,12 +12,9 @@ namespace tenure::fleet
 {
 
 /** The servers of one store, on loopback ports, with all that they keep on disk. They end with the object. */
-class Servers
+class Servers : test::Immovable
 {
 public:
-    Servers() = default;
-    Servers(Servers const&) = delete;
-    Servers& operator=(Servers const&) = delete;
     virtual ~Servers() = default;
 
     /** For `tenure::connect`. */

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // A connection as a state machine, under a server and a clock that do anything: each byte of the input is an event, and
-// what a server says follows in the input. Whatever comes: each request ends once, in an order that can be, and nothing
-// is asked before the login is over.
+// the server's bytes follow in the input. For all inputs: each request ends once, in a possible order, and nothing
+// is sent before the login is over.
 #include "store/redis/link/connection_machine.hpp"
 
 #include "demand.hpp"
@@ -112,7 +112,7 @@ private:
             std::move(command), now_ + std::chrono::milliseconds{kind * 8},
             [this, number](redis::Outcome const& outcome) {
                 ++called_[number];
-                // what was answered was written, and the answers came in the order of the requests
+                // an answered request was written, and the answers came in the order of the requests
                 if (outcome.delivery == redis::Delivery::answered) {
                     demand(number >= answered_);
                     answered_ = number;
@@ -146,7 +146,7 @@ private:
     std::string_view input_;
     std::vector<int> called_;
     std::size_t answered_ = 0;
-    /// what the driver of the machine knows
+    /// the state of the driver of the machine
     bool connecting_ = false;
     bool streaming_ = false;
     bool logged_in_ = false;

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     demand(!text->worker.empty() && text->worker.find('/') == std::string::npos);
     demand(text->claimed_at || text->note.empty());
     demand(owner.starts_with(tenure::owner_prefix(text->worker, text->note)));
-    // what is shown never reaches into the random part
+    // the shown part never reaches into the random part
     demand(text->worker.size() + text->note.size() + 33 <= size);
     if (!text->claimed_at)
         return 0;

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What the library makes of replies: of its scripts, to its login, and of errors. The first byte says how many keys
-// were asked for; the rest is what the server sent. Whatever it is: no crash, and nothing is believed that cannot be.
+// The parsers of replies: of scripts, of the login, and of errors. The first byte says how many keys
+// were requested; the rest is the server's bytes. For all bytes: no crash, and no impossible value is accepted.
 #include "store/redis/replies.hpp"
 #include "store/redis/diagnose/clocks.hpp"
 #include "store/redis/link/connection_handshake.hpp"

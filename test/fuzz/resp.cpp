@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The first byte says how the rest is cut; what is short is cut in two at every byte as well. Whatever the bytes are:
+// The first byte says how the rest is cut; short input is also cut in two at every byte. For all bytes:
 // no crash, bounded memory, and the same values as in one piece.
 #include "store/redis/wire/parser.hpp"
 

@@ -46,7 +46,7 @@ void try_url(std::string const& text, std::string_view secret)
 
 } // namespace
 
-// Whatever is given, the parser either answers or throws std::invalid_argument, and no error holds a piece of a
+// For all inputs the parser either answers or throws std::invalid_argument, and no error holds a piece of a
 // password.
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size)
 {
@@ -57,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     constexpr std::string_view secret = "Xsecret0word";
     auto const half = size / 2;
     try_url("redis://user:" + input.substr(0, half) + std::string(secret) + input.substr(half) + "@host:6379", secret);
-    // what comes behind an '&' is another option, whose value may be shown
+    // text behind an '&' is another option, whose value may be shown
     std::string before = input.substr(0, half);
     std::erase(before, '&');
     try_url("redis+sentinel://host/name?sentinel_password=" + before + std::string(secret), secret);

@@ -32,7 +32,7 @@ constexpr std::uint32_t most_violations = 1024;
 using Atomic64 = std::atomic<std::int64_t>;
 static_assert(Atomic64::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
-/** What is shared about one interval. The plain fields are written before the cell points here. */
+/** The shared record of one interval. The plain fields are written before the cell points here. */
 struct SharedHolding {
     std::uint32_t cell;
     pid_t pid;

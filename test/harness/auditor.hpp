@@ -29,7 +29,7 @@ struct Holding {
     /// start of the process in clock ticks since boot: tells it from a later one with the same id
     std::uint64_t process_started;
     std::uint64_t fencing_token;
-    /// what the key's value in the store tells of this claim (owner_mark.hpp); 0: not told
+    /// the mark of this claim in the key's value in the store (owner_mark.hpp); 0: unknown
     std::uint64_t mark;
     std::int64_t entered;
     /// up to when the holder may rely on it; 0: as long as the process lives
@@ -75,7 +75,8 @@ public:
         pid_t holder = 0);
     /** A renewal moved `valid_until`. */
     void extend(Entry entry, std::int64_t valid_until) noexcept;
-    /** Whatever grants the key said at `instant` that the caller holds it: from then on it counts as held until then.
+    /** The grantor of the key said at `instant` that the caller holds it: from then on it counts as held until
+     * `valid_until`.
      */
     void confirm(Entry entry, std::int64_t instant) noexcept;
     /** The caller relies on it no more: before it releases, or when its token fired. */
@@ -84,11 +85,11 @@ public:
     [[nodiscard]] std::uint32_t cells() const noexcept;
     /** Whether a live holder is in the cell now. */
     [[nodiscard]] bool occupied(std::uint32_t cell) const noexcept;
-    /** Who entered the cell last, unless it has left; it may be live no more. */
+    /** The last process to enter the cell, unless it has left; it may no longer be live. */
     [[nodiscard]] std::optional<Holding> occupant(std::uint32_t cell) const;
     /** All intervals so far, in the order in which they were entered. */
     [[nodiscard]] std::vector<Holding> holdings() const;
-    /** What was caught at the entry, and what a comparison of all intervals finds. */
+    /** The violations caught at the entry, and those that a comparison of all intervals finds. */
     [[nodiscard]] std::vector<Violation> violations() const;
     /** How many entered a cell with a fencing token that is not greater than all before it there (S10). */
     [[nodiscard]] std::size_t tokens_out_of_order() const;

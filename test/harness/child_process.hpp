@@ -13,7 +13,7 @@
 namespace tenure::test
 {
 
-/** What a child process is started with. */
+/** The command line and environment of a child process. */
 struct Command {
     /// program (looked up in PATH if it has no slash) and its arguments
     std::vector<std::string> arguments;

@@ -27,8 +27,8 @@ namespace tenure::test
     return std::regex_replace(text, std::regex{R"(/tmp/tenure-test-[^/]*)"}, "DIRECTORY");
 }
 
-/** Whether docs/users/errors.md shows this message, as the text of a code span. What users see is documented, and what
- * is documented is what they see. TENURE_MESSAGES names a file that collects them all. */
+/** Whether docs/users/errors.md shows this message, as the text of a code span. The page has all messages that
+ * users see, and no others. TENURE_MESSAGES names a file that collects them all. */
 [[nodiscard]] inline bool documented(std::string const& message)
 {
     std::ostringstream page;

@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "harness/etcd_server.hpp"
+#include "harness/immovable.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -17,7 +18,7 @@ namespace
 {
 
 /** A blocking connection, closed with the object. */
-class Socket
+class Socket : Immovable
 {
 public:
     Socket(std::uint16_t port, std::chrono::milliseconds limit_of_reply)
@@ -34,8 +35,6 @@ public:
         if (::connect(descriptor_, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0)
             throw std::runtime_error("cannot connect to etcd on port " + std::to_string(port));
     }
-    Socket(Socket const&) = delete;
-    Socket& operator=(Socket const&) = delete;
     ~Socket() { ::close(descriptor_); }
 
     void write(std::string_view text) const

@@ -8,9 +8,7 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -20,7 +18,7 @@ namespace tenure::test
 namespace
 {
 
-/// what a server writes into its log when it serves clients; 3.4 and 3.5, with and without TLS
+/// the line that a server logs when it serves clients; 3.4 and 3.5, with and without TLS
 bool says_ready(std::string const& log, std::size_t from)
 {
     return log.find("ready to serve client requests", from) != std::string::npos &&
@@ -29,20 +27,7 @@ bool says_ready(std::string const& log, std::size_t from)
             log.find("serving client traffic", from) != std::string::npos);
 }
 
-std::string read_file(std::string const& path)
-{
-    std::ifstream file{path};
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
-
 } // namespace
-
-EtcdServer::EtcdServer()
-    : EtcdServer(EtcdServerOptions{})
-{
-}
 
 EtcdServer::EtcdServer(EtcdServerOptions options)
     : EtcdServer(std::move(options), "m0", ServerPlace{})
@@ -63,7 +48,8 @@ EtcdServer::EtcdServer(EtcdServerOptions options)
 }
 
 EtcdServer::EtcdServer(EtcdServerOptions options, std::string name, ServerPlace place)
-    : options_(std::move(options))
+    : ServerProcess(ScratchDirectory::Place::memory)
+    , options_(std::move(options))
     , name_(std::move(name))
     , place_(std::move(place))
 {
@@ -120,12 +106,6 @@ bool EtcdServer::wait_ready(std::size_t already_logged)
     return false;
 }
 
-void EtcdServer::kill()
-{
-    process_->kill();
-    process_.reset();
-}
-
 void EtcdServer::start()
 {
     auto const again = [this] {
@@ -142,11 +122,6 @@ void EtcdServer::restart()
 {
     kill();
     start();
-}
-
-std::string EtcdServer::log() const
-{
-    return read_file(directory_.file("etcd.log"));
 }
 
 std::pair<std::string, std::string> EtcdServer::itself_and_leader() const
@@ -250,7 +225,7 @@ std::string etcdctl(std::uint16_t port, std::vector<std::string> const& argument
     command.output = directory.file("output");
     ChildProcess process{command};
     auto const status = process.wait_for(std::chrono::seconds{20});
-    return status && status->code == 0 ? read_file(command.output) : std::string();
+    return status && status->code == 0 ? directory.text_of("output") : std::string();
 }
 
 void require_etcd()

@@ -4,6 +4,7 @@
 #include "harness/child_process.hpp"
 #include "harness/network_namespaces.hpp"
 #include "harness/scratch_directory.hpp"
+#include "harness/server_process.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -24,39 +25,29 @@ struct EtcdServerOptions {
     bool tls = false;
     std::string tls_certificate = {};
     std::string tls_key = {};
-    /// whose certificates clients must show; empty: they need none
+    /// the authority of the certificates that clients must show; empty: they need none
     std::string tls_client_ca = {};
 };
 
 /** One member of a cluster: a real etcd on free ports, of the loopback interface unless it has a place of its own, with
  * its data in a directory of its own. Both end with the object. */
-class EtcdServer
+class EtcdServer : public ServerProcess
 {
 public:
     /** A cluster of one. */
-    EtcdServer();
-    explicit EtcdServer(EtcdServerOptions options);
-    EtcdServer(EtcdServer const&) = delete;
-    EtcdServer& operator=(EtcdServer const&) = delete;
+    explicit EtcdServer(EtcdServerOptions options = {});
 
-    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-    [[nodiscard]] pid_t pid() const noexcept { return process_->pid(); }
     /** `etcd://127.0.0.1:PORT` */
     [[nodiscard]] std::string url() const;
 
-    /** SIGSTOP: it answers nothing, connections stay open. Returns when it is paused. */
-    void pause() { process_->pause(); }
-    void resume() { process_->resume(); }
-    /** SIGKILL. */
-    void kill();
     /** Starts it again after `kill`, on the same ports and data, and waits until it answers. */
     void start();
     void restart();
     /** The same as `start`, for a member whose cluster has no majority before others are there too. */
     void start_without_waiting() { launch(); }
     [[nodiscard]] bool running() { return process_ && process_->running(); }
-    /** What it has logged so far. */
-    [[nodiscard]] std::string log() const;
+    /** Its log so far. */
+    [[nodiscard]] std::string log() const { return directory_.text_of("etcd.log"); }
 
 private:
     friend class EtcdCluster;
@@ -76,12 +67,7 @@ private:
     ServerPlace place_;
     /// name=peer URL of all members
     std::string members_;
-    /// outlives the process
-    ScratchDirectory directory_{ScratchDirectory::Place::memory};
-    std::uint16_t port_ = 0;
     std::uint16_t peer_port_ = 0;
-    /// unset while killed
-    std::optional<ChildProcess> process_;
 };
 
 /** ClusterNodes of one cluster. */
@@ -119,5 +105,10 @@ etcdctl(std::uint16_t port, std::vector<std::string> const& arguments, std::stri
 
 /** Skips the running test when this machine has no etcd. */
 void require_etcd();
+
+/** Fixture: an etcd server of the test's own. Skips the test where etcd is not installed. */
+struct EtcdTest {
+    EtcdServer server{(require_etcd(), EtcdServerOptions{})};
+};
 
 } // namespace tenure::test

@@ -2,6 +2,7 @@
 #include "harness/fault_proxy.hpp"
 
 #include "harness/fault_proxy_flow.hpp"
+#include "harness/loopback.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -32,15 +33,6 @@ namespace
 constexpr std::size_t index(Direction direction)
 {
     return static_cast<std::size_t>(direction);
-}
-
-sockaddr_in loopback(std::uint16_t port)
-{
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
 }
 
 int tcp_socket()

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +21,7 @@ enum class Direction {
     replies
 };
 
-/** What happens to the bytes of one direction from now on. */
+/** The treatment of the bytes of one direction from now on. */
 struct Fault {
     enum class Kind {
         /// passed on, after `delay`
@@ -37,13 +39,11 @@ struct Fault {
 };
 
 /** A TCP proxy on a loopback port, in a thread of its own, that does to its connections what networks do. */
-class FaultProxy
+class FaultProxy : Immovable
 {
 public:
     /** Listens on a free port of 127.0.0.1 and connects on to `server_port` there. */
     explicit FaultProxy(std::uint16_t server_port);
-    FaultProxy(FaultProxy const&) = delete;
-    FaultProxy& operator=(FaultProxy const&) = delete;
     ~FaultProxy();
 
     [[nodiscard]] std::uint16_t port() const noexcept;

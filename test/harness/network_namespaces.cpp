@@ -28,21 +28,13 @@ namespace
 {
 
 constexpr char const* of_this_thread = "/proc/thread-self/ns/net";
-/// what their addresses begin with
+/// the prefixes of their addresses
 std::string const peer_network = "10.20.1.";
 std::string const client_network = "10.20.2.";
 
 std::string end_name(std::size_t member, MemberNetworks::Link link)
 {
     return (link == MemberNetworks::Link::peers ? "peer" : "client") + std::to_string(member);
-}
-
-std::string text_of(std::string const& path)
-{
-    std::ifstream file{path};
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
 }
 
 } // namespace
@@ -81,7 +73,7 @@ void NetworkNamespace::configure(std::vector<std::string> const& commands) const
     ChildProcess ip{Command{{"ip", "-batch", directory.file("commands")}, {}, directory.file("output")}};
     auto const status = ip.wait_for(std::chrono::seconds{20});
     if (!status || status->code != 0)
-        throw std::runtime_error("ip cannot set up a network: " + text_of(directory.file("output")));
+        throw std::runtime_error("ip cannot set up a network: " + directory.text_of("output"));
 }
 
 InNetwork::InNetwork(NetworkNamespace const* network)
@@ -145,8 +137,8 @@ bool MemberNetworks::settled() const
         ChildProcess ss{Command{{"ss", "-tinHO", "state", "established"}, {}, directory.file("output")}};
         auto const status = ss.wait_for(std::chrono::seconds{20});
         if (!status || status->code != 0)
-            throw std::runtime_error("ss cannot list connections: " + text_of(directory.file("output")));
-        std::istringstream lines{text_of(directory.file("output"))};
+            throw std::runtime_error("ss cannot list connections: " + directory.text_of("output"));
+        std::istringstream lines{directory.text_of("output")};
         for (std::string line; std::getline(lines, line);)
             if (line.find(peer_network) != std::string::npos && line.find(" backoff:") != std::string::npos)
                 return false;

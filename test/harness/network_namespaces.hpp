@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
+
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -14,14 +16,12 @@ namespace tenure::test
  *  It has no name, so two tests never meet; and the kernel keeps it only as long as this object, a process or a socket
  *  in it is there, so nothing of it is left however the test ends.
  */
-class NetworkNamespace
+class NetworkNamespace : Immovable
 {
 public:
     /** A new one, with nothing in it but a loopback interface. @throws std::system_error without the right to make it
      */
     NetworkNamespace();
-    NetworkNamespace(NetworkNamespace const&) = delete;
-    NetworkNamespace& operator=(NetworkNamespace const&) = delete;
     ~NetworkNamespace();
 
     /** Runs commands of `ip`, one each, in it. @throws std::runtime_error with what `ip` says */
@@ -36,7 +36,7 @@ private:
 
 /** The thread that makes this is in the network until this is destroyed, and so is for good whatever it starts
  * meanwhile: threads, processes, sockets. */
-class InNetwork
+class InNetwork : Immovable
 {
 public:
     /** Null: the thread stays where it is. */
@@ -45,8 +45,6 @@ public:
         : InNetwork(&network)
     {
     }
-    InNetwork(InNetwork const&) = delete;
-    InNetwork& operator=(InNetwork const&) = delete;
     ~InNetwork();
 
 private:
@@ -61,8 +59,8 @@ struct ServerPlace {
     std::string peer_address = "127.0.0.1";
     std::string client_address = "127.0.0.1";
 
-    /** What a server listens on for its clients: also on its own loopback interface, where the test asks it while its
-     * links are cut. */
+    /** The addresses that a server listens on for its clients: also on its own loopback interface, where the test asks
+     * it while its links are cut. */
     [[nodiscard]] std::string client_interface() const { return network ? "0.0.0.0" : client_address; }
 };
 

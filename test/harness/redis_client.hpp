@@ -55,7 +55,7 @@ public:
     /** Waits for a reply or push that was not asked for just now (subscriptions); empty after `limit`. */
     std::optional<Reply> receive(std::chrono::milliseconds limit);
 
-    // what tests ask most
+    // the commands that tests send most
     [[nodiscard]] std::optional<std::string> get(std::string_view key);
     [[nodiscard]] std::int64_t pttl(std::string_view key);
     /** The instant a key expires, ms of the server's wall clock; -1 without ttl, -2 if there is no key. */

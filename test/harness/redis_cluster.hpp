@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "harness/redis_client.hpp"
 #include "harness/redis_server.hpp"
 
@@ -20,21 +21,20 @@ struct RedisClusterOptions {
     std::size_t replicas = 1;
     /// how long a node may be silent before the others hold it for lost
     std::chrono::milliseconds node_timeout{1000};
-    /// what each node is started with besides being a node: further lines of its configuration, TLS on a second port
+    /// the options of each node that are not about the cluster: further lines of its configuration, TLS on a second
+    /// port
     RedisServerOptions node = {};
 };
 
 /** A real cluster on free loopback ports: three masters, which divide the hash slots among them, and their replicas.
  * The masters are nodes 0, 1 and 2 at the start; the replicas of node i are 3 + i, 6 + i ... All end with the object.
  */
-class RedisCluster
+class RedisCluster : Immovable
 {
 public:
     static constexpr std::size_t masters = 3;
 
     explicit RedisCluster(RedisClusterOptions const& options = {});
-    RedisCluster(RedisCluster const&) = delete;
-    RedisCluster& operator=(RedisCluster const&) = delete;
     ~RedisCluster() = default;
 
     [[nodiscard]] std::size_t size() const noexcept { return servers_.size(); }

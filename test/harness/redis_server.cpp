@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -25,15 +24,10 @@ namespace tenure::test
 namespace
 {
 
-/// what servers write into their log when they accept connections and have loaded everything
+/// the line that servers log when they accept connections and have loaded everything
 constexpr char const* accepts = "eady to accept connections";
 
 } // namespace
-
-RedisServer::RedisServer()
-    : RedisServer(RedisServerOptions{})
-{
-}
 
 RedisServer::RedisServer(RedisServerOptions options)
     : options_(std::move(options))
@@ -56,12 +50,6 @@ std::string RedisServer::url() const
     return "redis://127.0.0.1:" + std::to_string(port_);
 }
 
-void RedisServer::kill()
-{
-    process_->kill();
-    process_.reset();
-}
-
 void RedisServer::start()
 {
     // A connection of the killed server may still be on its way out of the port for a moment.
@@ -80,14 +68,6 @@ void RedisServer::restart()
 {
     kill();
     start();
-}
-
-std::string RedisServer::log() const
-{
-    std::ifstream file{directory_.file("redis.log")};
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
 }
 
 bool RedisServer::try_start(char const* ready)

@@ -4,6 +4,7 @@
 #include "harness/child_process.hpp"
 #include "harness/redis_client.hpp"
 #include "harness/scratch_directory.hpp"
+#include "harness/server_process.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -31,39 +32,28 @@ struct RedisServerOptions {
 
 /** A real redis-server (or what TENURE_REDIS_SERVER names) on a free loopback port, with a directory of its own and
  * without persistence unless `config` says otherwise. Both end with the object. */
-class RedisServer
+class RedisServer : public ServerProcess
 {
 public:
-    RedisServer();
-    explicit RedisServer(RedisServerOptions options);
-    RedisServer(RedisServer const&) = delete;
-    RedisServer& operator=(RedisServer const&) = delete;
-    ~RedisServer() = default;
+    explicit RedisServer(RedisServerOptions options = {});
 
-    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
     [[nodiscard]] std::uint16_t tls_port() const noexcept { return tls_port_; }
     [[nodiscard]] std::string const& directory() const noexcept { return directory_.path(); }
     [[nodiscard]] std::string socket_path() const { return directory_.file("redis.sock"); }
-    [[nodiscard]] pid_t pid() const noexcept { return process_->pid(); }
     /** `redis://127.0.0.1:PORT` */
     [[nodiscard]] std::string url() const;
 
     /** A new connection of the test's own. */
     [[nodiscard]] RedisClient client() const { return RedisClient{port_}; }
 
-    /** SIGSTOP: it answers nothing, connections stay open. Returns when it is paused. */
-    void pause() { process_->pause(); }
-    void resume() { process_->resume(); }
-    /** SIGKILL. */
-    void kill();
     /** Starts it again after `kill`, on the same port and directory. */
     void start();
     /** Starts it again with one more line of configuration, and returns while it loads its data. */
     void start_loading(std::string const& line);
     /** SIGKILL and start; what was persisted is loaded. */
     void restart();
-    /** What it has logged so far. */
-    [[nodiscard]] std::string log() const;
+    /** Its log so far. */
+    [[nodiscard]] std::string log() const { return directory_.text_of("redis.log"); }
 
 private:
     /** Runs it until its log says `ready`; false if it ends before. */
@@ -72,12 +62,7 @@ private:
     [[nodiscard]] std::string configuration_path() const { return directory_.file("redis.conf"); }
 
     RedisServerOptions options_;
-    /// outlives the process
-    ScratchDirectory directory_;
-    std::uint16_t port_ = 0;
     std::uint16_t tls_port_ = 0;
-    /// unset while killed
-    std::optional<ChildProcess> process_;
 };
 
 /** The server program: TENURE_REDIS_SERVER, else redis-server from PATH; empty if there is none. */
@@ -88,5 +73,10 @@ void require_redis();
 
 /** A port of 127.0.0.1 that was free just now. */
 [[nodiscard]] std::uint16_t free_port();
+
+/** Fixture: a Redis server of the test's own. Skips the test where Redis is not installed. */
+struct RedisTest {
+    RedisServer server{(require_redis(), RedisServerOptions{})};
+};
 
 } // namespace tenure::test

@@ -1,9 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
+
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <system_error>
 
@@ -11,7 +15,7 @@ namespace tenure::test
 {
 
 /** A new directory that is gone, with all that is in it, when the object is. */
-class ScratchDirectory
+class ScratchDirectory : Immovable
 {
 public:
     /** Where the machine keeps temporary files; in its memory, if it has a place there: for servers that wait for the
@@ -24,8 +28,6 @@ public:
         if (::mkdtemp(path_.data()) == nullptr)
             throw std::system_error(errno, std::generic_category(), "mkdtemp");
     }
-    ScratchDirectory(ScratchDirectory const&) = delete;
-    ScratchDirectory& operator=(ScratchDirectory const&) = delete;
     ~ScratchDirectory()
     {
         std::error_code ignored;
@@ -34,13 +36,20 @@ public:
 
     [[nodiscard]] std::string const& path() const noexcept { return path_; }
     [[nodiscard]] std::string file(std::string const& name) const { return path_ + "/" + name; }
+    /** The text of a file in it; empty if there is none. */
+    [[nodiscard]] std::string text_of(std::string const& name) const
+    {
+        std::ostringstream text;
+        text << std::ifstream(file(name)).rdbuf();
+        return text.str();
+    }
 
 private:
     static std::filesystem::path parent(Place place)
     {
         std::error_code ignored;
         std::filesystem::path const memory = "/dev/shm";
-        // who says where temporary files go is right
+        // TMPDIR is the user's choice and has precedence
         if (place == Place::memory && std::getenv("TMPDIR") == nullptr &&
             std::filesystem::is_directory(memory, ignored))
             return memory;

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -51,24 +50,10 @@ std::string SentinelProcess::master_field(std::string const& name) const
     return {};
 }
 
-void SentinelProcess::kill()
-{
-    process_->kill();
-    process_.reset();
-}
-
 void SentinelProcess::start()
 {
     if (!eventually([this] { return try_start(); }, std::chrono::seconds{10}))
         throw std::runtime_error("the sentinel did not start again:\n" + log());
-}
-
-std::string SentinelProcess::log() const
-{
-    std::ifstream file{directory_.file("sentinel.log")};
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
 }
 
 bool SentinelProcess::try_start()

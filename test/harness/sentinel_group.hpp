@@ -5,6 +5,7 @@
 #include "harness/redis_client.hpp"
 #include "harness/redis_server.hpp"
 #include "harness/scratch_directory.hpp"
+#include "harness/server_process.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -26,7 +27,7 @@ struct SentinelGroupOptions {
     std::vector<std::string> sentinel_config = {};
     /// further lines of each server's configuration
     std::vector<std::string> server_config = {};
-    /// what this test's own connections to sentinels log in with
+    /// the password of this test's own connections to sentinels
     std::string sentinel_password = {};
     /// sentinels also listen with TLS, on a second port; the files are PEM
     bool sentinel_tls = false;
@@ -35,43 +36,29 @@ struct SentinelGroupOptions {
     std::string tls_ca = {};
 };
 
-/** One sentinel (the server program as such) on a free loopback port. Ends with the object. */
-class SentinelProcess
+/** One sentinel (the server program as such) on a free loopback port. It rewrites the configuration in its directory.
+ */
+class SentinelProcess : public ServerProcess
 {
 public:
     SentinelProcess(SentinelGroupOptions const& options, std::uint16_t master_port);
-    SentinelProcess(SentinelProcess const&) = delete;
-    SentinelProcess& operator=(SentinelProcess const&) = delete;
-    ~SentinelProcess() = default;
 
-    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
     [[nodiscard]] std::uint16_t tls_port() const noexcept { return tls_port_; }
-    [[nodiscard]] pid_t pid() const noexcept { return process_->pid(); }
     /** A new connection of the test's own, logged in. */
     [[nodiscard]] RedisClient client() const;
     /** A field of SENTINEL MASTER; empty if it knows no master. */
     [[nodiscard]] std::string master_field(std::string const& name) const;
 
-    void pause() { process_->pause(); }
-    void resume() { process_->resume(); }
-    /** SIGKILL. */
-    void kill();
     /** Starts it again with what it knew. */
     void start();
-    [[nodiscard]] bool alive() const noexcept { return process_.has_value(); }
-    [[nodiscard]] std::string log() const;
+    [[nodiscard]] std::string log() const { return directory_.text_of("sentinel.log"); }
 
 private:
     [[nodiscard]] bool try_start();
     void write_configuration(SentinelGroupOptions const& options, std::uint16_t master_port) const;
 
-    /// outlives the process; a sentinel rewrites its own configuration there
-    ScratchDirectory directory_;
     std::string password_;
-    std::uint16_t port_ = 0;
     std::uint16_t tls_port_ = 0;
-    /// unset while killed
-    std::optional<ChildProcess> process_;
 };
 
 /** A master, its replicas, and sentinels that watch over them and know each other: real processes on free loopback
@@ -79,7 +66,7 @@ private:
 class SentinelGroup
 {
 public:
-    /// what the sentinels call the master
+    /// the name of the master in the sentinels' configuration
     static constexpr auto master_name = "mymaster";
 
     SentinelGroup();

@@ -192,7 +192,7 @@ ZookeeperClient::exchange(std::string const& frames, std::int32_t first, std::si
         auto const number = reader.integer();
         reader.wide();
         auto const code = reader.integer();
-        // what is in between is news of the session
+        // packets in between are events of the session
         if (number == first + static_cast<std::int32_t>(replies.size()))
             replies.push_back({code, std::string(reader.rest())});
     }
@@ -228,7 +228,7 @@ bool ZookeeperClient::replace(std::string const& path, std::string const& data, 
     if (reply.code != ok)
         return found(reply.code, "replace " + path);
     Reader reader(reply.body);
-    reader.integer(); // what was done, or that nothing was
+    reader.integer(); // the kind of the operation, or the mark of an error
     reader.byte();
     return found(reader.integer(), "replace " + path);
 }

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -13,7 +15,7 @@ namespace tenure::test
 
 enum class ZookeeperOperation : std::int32_t;
 
-/** What a node holds, and the parts of its stat that tests look at. */
+/** The data of a node, and the parts of its stat that tests look at. */
 struct ZookeeperNode {
     std::string data;
     std::int64_t czxid = 0;
@@ -23,19 +25,17 @@ struct ZookeeperNode {
 
 /** A client of the tests' own, which shares nothing with the library: it speaks the protocol itself, blocks, and throws
  * std::runtime_error where something fails. Its session ends with it, and with a minute without a request. */
-class ZookeeperClient
+class ZookeeperClient : Immovable
 {
 public:
     /** @param login  `user:password` of the scheme digest; empty: none
      *  @param limit  for each answer; after a time-out the client is unusable */
     explicit ZookeeperClient(
         std::uint16_t port, std::string const& login = {}, std::chrono::milliseconds limit = std::chrono::seconds{10});
-    ZookeeperClient(ZookeeperClient const&) = delete;
-    ZookeeperClient& operator=(ZookeeperClient const&) = delete;
     ~ZookeeperClient();
 
     /** Takes another client's session over: from now on writes over that one's connection are refused, if it leads to
-     * another server. What makes that possible without being told its password is that servers derive a session's
+     * another server. This works without the password, because servers derive a session's
      * password from its number.
      *  @param timeout  that the session has */
     static ZookeeperClient in_session(std::uint16_t port, std::int64_t session, std::chrono::milliseconds timeout);
@@ -74,13 +74,11 @@ private:
         std::string body;
     };
     /** A connection, closed with the object. */
-    struct Socket {
+    struct Socket : Immovable {
         explicit Socket(int opened) noexcept
             : descriptor(opened)
         {
         }
-        Socket(Socket const&) = delete;
-        Socket& operator=(Socket const&) = delete;
         ~Socket();
         int descriptor;
     };

@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -37,7 +36,8 @@ constexpr char const* logging = "/usr/share/java/slf4j-simple.jar";
 } // namespace
 
 ZookeeperServer::ZookeeperServer(ZookeeperOptions options)
-    : options_(std::move(options))
+    : ServerProcess(ScratchDirectory::Place::memory)
+    , options_(std::move(options))
 {
     // another process may take the free port before the server binds to it
     for (int attempt = 0; attempt < 5; ++attempt) {
@@ -51,10 +51,11 @@ ZookeeperServer::ZookeeperServer(ZookeeperOptions options)
 }
 
 ZookeeperServer::ZookeeperServer(ZookeeperOptions options, std::vector<Member> const& members, std::size_t number)
-    : options_(std::move(options))
+    : ServerProcess(ScratchDirectory::Place::memory)
+    , options_(std::move(options))
     , place_(members.at(number).place)
-    , port_(members.at(number).client_port)
 {
+    port_ = members.at(number).client_port;
     write_configuration(members, number);
 }
 
@@ -71,12 +72,6 @@ std::string ZookeeperServer::mode() const
     if (begin == std::string::npos)
         return {};
     return answer.substr(begin + 6, answer.find('\n', begin) - begin - 6);
-}
-
-void ZookeeperServer::kill()
-{
-    process_->kill();
-    process_.reset();
 }
 
 void ZookeeperServer::start()
@@ -101,14 +96,6 @@ void ZookeeperServer::wait_until_serving()
         throw std::runtime_error(
             "the ZooKeeper server on port " + std::to_string(port_) + " does not serve; it says '" +
             zookeeper_word(port_, "srvr") + "' and has logged:\n" + log());
-}
-
-std::string ZookeeperServer::log() const
-{
-    std::ifstream file{directory_.file("output.log")};
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
 }
 
 void ZookeeperServer::write_configuration(std::vector<Member> const& members, std::size_t number) const

@@ -4,6 +4,7 @@
 #include "harness/child_process.hpp"
 #include "harness/network_namespaces.hpp"
 #include "harness/scratch_directory.hpp"
+#include "harness/server_process.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -32,7 +33,7 @@ struct ZookeeperOptions {
 
 /** A real ZooKeeper server, alone or a member of an ensemble, on free ports, of the loopback interface unless it has a
  * place of its own, with a directory of its own. Both end with the object. */
-class ZookeeperServer
+class ZookeeperServer : public ServerProcess
 {
 public:
     struct Member {
@@ -45,28 +46,17 @@ public:
     explicit ZookeeperServer(ZookeeperOptions options = {});
     /** Member `number` (from 0) of an ensemble; `start` begins it. */
     ZookeeperServer(ZookeeperOptions options, std::vector<Member> const& members, std::size_t number);
-    ZookeeperServer(ZookeeperServer const&) = delete;
-    ZookeeperServer& operator=(ZookeeperServer const&) = delete;
-    ~ZookeeperServer() = default;
 
-    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-    [[nodiscard]] pid_t pid() const noexcept { return process_->pid(); }
-    [[nodiscard]] bool alive() const noexcept { return process_.has_value(); }
     /** `zookeeper://HOST:PORT?tick=...`, with the ttl limits that it has. */
     [[nodiscard]] std::string url() const;
 
     /** "standalone", "leader", "follower"; empty while it does not serve clients. */
     [[nodiscard]] std::string mode() const;
-    /** SIGSTOP: it answers nothing, connections stay open. */
-    void pause() { process_->pause(); }
-    void resume() { process_->resume(); }
-    /** SIGKILL. */
-    void kill();
     /** Starts it again after `kill`, with the data that it had; returns at once. */
     void start();
     /** @throws std::runtime_error if it does not serve within a minute */
     void wait_until_serving();
-    [[nodiscard]] std::string log() const;
+    [[nodiscard]] std::string log() const { return directory_.text_of("output.log"); }
 
 private:
     friend class ZookeeperEnsemble;
@@ -75,11 +65,6 @@ private:
 
     ZookeeperOptions options_;
     ServerPlace place_;
-    /// outlives the process
-    ScratchDirectory directory_{ScratchDirectory::Place::memory};
-    std::uint16_t port_ = 0;
-    /// unset while killed
-    std::optional<ChildProcess> process_;
 };
 
 /** Servers that elect a leader. */
@@ -111,5 +96,10 @@ private:
 
 /** Skips the running test when this machine has no ZooKeeper or no Java. */
 void require_zookeeper();
+
+/** Fixture: a ZooKeeper server of the test's own. Skips the test where ZooKeeper is not installed. */
+struct ZookeeperTest {
+    ZookeeperServer server{(require_zookeeper(), ZookeeperOptions{})};
+};
 
 } // namespace tenure::test

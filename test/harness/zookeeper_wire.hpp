@@ -91,6 +91,7 @@ enum class ZookeeperOperation : std::int32_t {
     set = 5,
     children = 8,
     sync = 9,
+    check = 13,
     transaction = 14,
     login = 100,
     close = -11
@@ -108,7 +109,7 @@ enum class ZookeeperOperation : std::int32_t {
 /** One part of the body of a transaction; the last one is `end_of_transaction`. */
 [[nodiscard]] std::string zookeeper_part(ZookeeperOperation operation, std::string const& body = {});
 
-/** What servers take for the password of a session: they fill it from a generator of 48 bits (java.util.Random) that
+/** The password of a session: servers fill it from a generator of 48 bits (java.util.Random) that
  * they seed with the session's number. */
 [[nodiscard]] std::string zookeeper_password(std::int64_t session);
 

@@ -8,7 +8,7 @@ namespace tenure::mutants
  */
 inline int active_number = 0;
 
-/** What a planted bug asks before it strikes (plant.py writes the calls). */
+/** Whether planted bug `number` is to strike (plant.py writes the calls). */
 [[nodiscard]] inline bool active(int number) noexcept
 {
     return active_number == number;

@@ -3,6 +3,8 @@
 
 #include "model.hpp"
 
+#include "harness/immovable.hpp"
+
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
 
@@ -12,13 +14,11 @@
 namespace tenure::simulation
 {
 
-/** What one process has of the store: where its engine's requests go, and what the checker may know of them. */
-class Access
+/** The access of one process to the store: it takes the engine's requests, and shows the checker what it may know of
+ * them. */
+class Access : test::Immovable
 {
 public:
-    Access() = default;
-    Access(Access const&) = delete;
-    Access& operator=(Access const&) = delete;
     virtual ~Access() = default;
 
     virtual void begin(std::uint64_t seed) = 0;

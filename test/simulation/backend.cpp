@@ -3,6 +3,8 @@
 
 #include "process.hpp"
 
+#include "harness/immovable.hpp"
+
 #include <tenure/backend/renew_each.hpp>
 
 #include <chrono>
@@ -21,7 +23,7 @@ Ns to_ns(std::chrono::milliseconds time)
     return std::chrono::nanoseconds(time).count();
 }
 
-class Subscription final : public Watch
+class Subscription final : public Watch, test::Immovable
 {
 public:
     Subscription(Link& link, RangeId range) noexcept
@@ -29,8 +31,6 @@ public:
         , range_(range)
     {
     }
-    Subscription(Subscription const&) = delete;
-    Subscription& operator=(Subscription const&) = delete;
     ~Subscription() override { link_.unwatch(range_); }
 
 private:

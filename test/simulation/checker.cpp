@@ -186,8 +186,8 @@ void Checker::told(Process& process, Message const& message)
 
 void Checker::look_at_busy(Message const& message)
 {
-    // whatever the owner took before it asked, it finds when it asks: but for what came to the store after it was given
-    // up, and what a failover brought back
+    // an owner finds every key that it took before it asked, except requests that came to the store after they were
+    // given up, and keys that a failover brought back
     if (world_.store.last_trouble >= message.asked || justified_[message.owner].handed_out)
         return;
     auto const only = key_of(message.range, message.index);

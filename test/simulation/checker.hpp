@@ -53,7 +53,7 @@ struct Holding {
     /// the release has begun
     bool released = false;
     bool fired_before_release = false;
-    /// what was checked last
+    /// the instant and the world of the last check
     Instant seen_until = Instant::min();
     Ns until_world = 0;
     std::uint32_t seen_version = 0;
@@ -145,7 +145,7 @@ public:
     std::uint64_t losses = 0;
 
 private:
-    /** What answers to an owner's requests justify. */
+    /** The conclusions that answers to an owner's requests justify. */
     struct Justified {
         Instant until = Instant::min();
         /// its lease is over, and since when

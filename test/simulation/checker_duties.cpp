@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What has to happen at once, and what has to happen some time.
+// The duties of the library: some are due at once, others within a limit.
 #include "checker.hpp"
 
 #include "world.hpp"
@@ -21,7 +21,7 @@ constexpr Ns largest_jump_back = 2 * second;
 constexpr Ns hasty = 200 * microsecond;
 /// a poll may fall into this time by chance, but not more often than this in a row
 constexpr unsigned most_hasty_claims = 3;
-/// who holds back does so no longer than this, and then asks
+/// a waiter that holds back does so no longer than this, and then sends its claim
 constexpr Ns longest_courtesy = 500 * millisecond + 60 * millisecond;
 /// a claim that stays without an answer is followed by another one after this, and then after twice as long each time
 constexpr Ns longest_patience(unsigned unanswered)
@@ -246,7 +246,7 @@ void Checker::others_named(Process& process, RangeId range, NamedBy by)
 {
     auto& waits = waiting(process, range);
     waits.allowance += 1;
-    // who holds back does so for longer each time that others are named, until its poll
+    // a waiter holds back for longer each time that others are named, until its poll
     if (waits.yields_since != 0)
         waits.yields_since = world_.now();
     if (listener(process, range) == nullptr)
@@ -300,7 +300,7 @@ void Checker::claims(Process& process, Message const& message)
 void Checker::told_unknown_script(Process& process, std::uint64_t script, Ns written)
 {
     slowed_[process.id()] = world_.now();
-    // what was under way meanwhile knew nothing of it, and the text that follows may be lost with its connection
+    // requests under way meanwhile knew nothing of it, and the text that follows may be lost with its connection
     constexpr unsigned most = 3;
     auto& unknown = unknown_scripts_[{process.id(), script}];
     if (unknown.told != 0 && written < unknown.told + second)

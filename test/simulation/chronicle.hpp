@@ -13,7 +13,7 @@
 namespace tenure::simulation
 {
 
-/** What happened in a world, for the trace and for a person who wants to know why. */
+/** The events of a world, for the trace and for a person who wants to know why. */
 enum class Note : std::uint8_t {
     fault,
     fault_ends,
@@ -48,7 +48,7 @@ enum class Note : std::uint8_t {
     serves
 };
 
-/** What a simulated server knows; the last stands for all others. */
+/** The commands that a simulated server knows; the last stands for all others. */
 constexpr std::array<std::string_view, 35> server_commands{
     "HELLO",  "AUTH",    "SELECT", "PING",      "INFO",        "PUBLISH",   "GET",     "MGET",    "EXISTS",
     "PTTL",   "TIME",    "SET",    "INCR",      "PEXPIRE",     "PEXPIREAT", "DEL",     "DELIFEQ", "DELEX",

@@ -3,6 +3,8 @@
 
 #include "scheduler.hpp"
 
+#include "harness/immovable.hpp"
+
 #include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/execution_context.hpp>
@@ -15,7 +17,7 @@ namespace tenure::simulation
 namespace asio = boost::asio;
 
 /** The execution context of one simulated process: what is posted to it becomes ready work of its lane. */
-class Context : public asio::execution_context
+class Context : public asio::execution_context, test::Immovable
 {
 public:
     class Executor
@@ -54,8 +56,6 @@ public:
         , process_(process)
     {
     }
-    Context(Context const&) = delete;
-    Context& operator=(Context const&) = delete;
     ~Context()
     {
         end();

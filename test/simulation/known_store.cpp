@@ -60,8 +60,8 @@ void KnownStore::extended(KeyId id, Ns expires, bool late)
     key.expires = expires;
     key.written = world_.now();
     key.late = key.late && late;
-    // what its sender has given up tells the holder nothing: after a failover that forgot a renewal the key may still
-    // expire before the holder believes
+    // an answer to a request that its sender has given up tells the holder nothing: after a failover that forgot a
+    // renewal the key may still expire before the holder believes
     if (!late)
         world_.checker.holds_again(id, key.owner);
     changed(id);

@@ -3,6 +3,8 @@
 
 #include "model.hpp"
 
+#include "harness/immovable.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +18,9 @@ namespace tenure::simulation
 
 class World;
 
-/** What the world knows of the store: a few keys with owners, a clock of its own, and what can happen to a server. The
+/** The world's model of the store: a few keys with owners, a clock of its own, and the faults of a server. The
  *  layers differ in who reads and writes it. */
-class KnownStore
+class KnownStore : test::Immovable
 {
 public:
     struct Key {
@@ -45,8 +47,6 @@ public:
         : world_(world)
     {
     }
-    KnownStore(KnownStore const&) = delete;
-    KnownStore& operator=(KnownStore const&) = delete;
     virtual ~KnownStore() = default;
 
     /** @param snapshots  how many states will be remembered */
@@ -70,7 +70,7 @@ public:
     /** Until when a held key is its holder's, in world time: its quarantine follows. */
     [[nodiscard]] Ns owned_until(KeyId id) const noexcept;
     [[nodiscard]] bool resting(KeyId id) const noexcept { return keys_[id].owner == resting_owner; }
-    /** What is wrong with a lease of this owner that bears the fencing token; empty: nothing. A layer that does not
+    /** The fault of a lease of this owner that bears the fencing token; empty: none. A layer that does not
      * follow the tokens itself goes by those of the last answers to the owner. */
     [[nodiscard]] virtual std::string
     wrong_token(KeyId key, OwnerId owner, std::uint64_t token, std::span<std::uint64_t const> answered) const;

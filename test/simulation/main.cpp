@@ -152,18 +152,15 @@ int main(int count, char** arguments)
     auto const start = std::chrono::steady_clock::now();
     std::uint64_t seeds = 0;
     std::uint64_t violations = 0;
-    std::uint64_t events = 0;
-    std::uint64_t grants = 0;
-    std::uint64_t losses = 0;
-    std::uint64_t faults = 0;
+    Outcome total;
     for (auto seed = options.from; seed < options.from + options.seeds; ++seed) {
         auto const plan = make_layer_plan(seed);
         auto const outcome = world.run(plan);
         ++seeds;
-        events += outcome.events;
-        grants += outcome.grants;
-        losses += outcome.losses;
-        faults += outcome.faults;
+        total.events += outcome.events;
+        total.grants += outcome.grants;
+        total.losses += outcome.losses;
+        total.faults += outcome.faults;
         if (options.trace)
             std::printf(
                 "%llu %016llx\n", static_cast<unsigned long long>(seed),
@@ -184,7 +181,7 @@ int main(int count, char** arguments)
     std::cout << std::flush;
     std::printf(
         "per seed: %.0f events, %.1f grants, %.1f losses, %.1f faults\n%llu seeds, %llu violations, %.1f s\n",
-        average(events), average(grants), average(losses), average(faults), static_cast<unsigned long long>(seeds),
-        static_cast<unsigned long long>(violations), passed);
+        average(total.events), average(total.grants), average(total.losses), average(total.faults),
+        static_cast<unsigned long long>(seeds), static_cast<unsigned long long>(violations), passed);
     return violations == 0 ? 0 : 1;
 }

@@ -100,7 +100,7 @@ void MessageNetwork::arrive_at_store(std::uint32_t slot)
     auto& message = messages_[slot];
     auto const& sender = link(message.from);
     bool const late = message.copy || !sender.outstanding(message);
-    // what a broken connection still held in its buffers may arrive or not
+    // bytes in the buffers of a broken connection may arrive or not
     if (away_ || path(message.from).mute || (late && !message.copy && random_.chance(5000))) {
         lose(message);
         drop_slot(slot);

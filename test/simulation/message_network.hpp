@@ -22,7 +22,7 @@ class MessageNetwork final : public Network
 public:
     using Network::Network;
 
-    /** Whose requests it carries, and to whom. */
+    /** The server that gets the requests. */
     void serve(Server& server) noexcept { server_ = &server; }
     void attach(ProcessId process, Link& link) noexcept { links_[process] = &link; }
 
@@ -52,7 +52,7 @@ private:
     /// messages under way
     std::vector<Message> messages_;
     std::vector<std::uint32_t> unused_;
-    /// what has arrived at a store that is paused
+    /// the messages that have arrived at a paused store
     std::vector<std::uint32_t> waiting_;
 };
 

@@ -14,7 +14,7 @@
 namespace tenure::simulation
 {
 
-/** What the workers of a world contend for: a lock, a lock without fencing, and a pool. */
+/** The ranges that the workers of a world contend for: a lock, a lock without fencing, and a pool. */
 enum class RangeId : std::uint8_t { job, plain, slots };
 constexpr std::size_t range_count = 3;
 
@@ -69,7 +69,7 @@ constexpr Ns longest_kept = 6 * second;
 /// within which a process that was told to stop has nothing left to do: a second, and timers that are late
 constexpr Ns shutdown_time = 1060 * millisecond;
 
-/** What the seed decided about a world. */
+/** The settings of a world, drawn from its seed. */
 struct Settings {
     std::uint32_t processes = 3;
     std::uint32_t workers = 2;
@@ -94,14 +94,14 @@ struct Settings {
     bool fire_on_first_failure = false;
     /// releases of the lock without fencing are announced
     bool notifications_of_plain = true;
-    /// what else a layer decided, for the description of the plan
+    /// further settings of a layer, for the description of the plan
     std::string more;
 
     /** How long a key of the range rests after its use. */
     [[nodiscard]] Ns rest_of(RangeId range) const noexcept { return range == RangeId::slots ? reuse_after : 0; }
 };
 
-/** What must hold; docs/contributors/testing.md says what each of them means. */
+/** The rules that must hold; docs/contributors/testing.md explains each of them. */
 enum class Rule : std::uint8_t { none, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, s15, l1, l2, l4 };
 
 [[nodiscard]] constexpr std::string_view name_of(Rule rule) noexcept

@@ -16,8 +16,8 @@ struct NamedMutant {
     std::string_view rules;
 };
 
-/** Those of the simulated store, and those of the library where the program is linked with the copy that has them
- *  (test/mutants). */
+/** The planted bugs of the simulated store, and those of the library where the program is linked with the copy that has
+ * them (test/mutants). */
 [[nodiscard]] std::vector<NamedMutant> all_mutants();
 
 /** Plants the bug, and removes any other; "none" is no bug. False: this program has no bug with this name. */

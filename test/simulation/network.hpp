@@ -68,7 +68,7 @@ private:
     std::array<Path, most_processes> paths_{};
 };
 
-/// what takes longer counts as trouble
+/// a longer delay counts as trouble
 constexpr Ns ordinary_delay = 100 * millisecond;
 
 } // namespace tenure::simulation

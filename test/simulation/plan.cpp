@@ -105,7 +105,7 @@ Plan make_plan(std::uint64_t seed)
     constexpr std::array rests{0 * millisecond, 500 * millisecond, 3 * second};
     plan.settings.reuse_after = rests.at(Random(seed, 4).below(rests.size()));
     auto const ttl = *std::ranges::max_element(plan.settings.ttl);
-    // what breaks the store itself comes less often than what a lease has to survive
+    // faults that break the store itself come less often than faults that a lease has to survive
     constexpr std::array<FaultKind, 26> kinds{
         FaultKind::pause,       FaultKind::pause,         FaultKind::pause,      FaultKind::kill,
         FaultKind::kill,        FaultKind::partition,     FaultKind::partition,  FaultKind::deaf,

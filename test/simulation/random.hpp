@@ -7,7 +7,7 @@ namespace tenure::simulation
 {
 
 /** A stream of numbers that is the same on every machine: no distribution of the standard library, whose results differ
- *  between libraries. What belongs to one part of a world has a stream of its own, so that a fault that is left out
+ *  between libraries. Each part of a world has a stream of its own, so that a fault that is left out
  *  does not change what the others draw. */
 class Random
 {

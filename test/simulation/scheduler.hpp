@@ -5,6 +5,8 @@
 #include "time.hpp"
 #include "work.hpp"
 
+#include "harness/immovable.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -18,12 +20,9 @@ using ProcessId = std::uint32_t;
 constexpr ProcessId most_processes = 8;
 
 /** The receiver of a scheduled event. */
-class Receiver
+class Receiver : test::Immovable
 {
 public:
-    Receiver() = default;
-    Receiver(Receiver const&) = delete;
-    Receiver& operator=(Receiver const&) = delete;
     virtual ~Receiver() = default;
 
     virtual void on_event(std::uint32_t what, std::uint64_t value) = 0;
@@ -55,7 +54,7 @@ public:
     /** Destroys what never ran, and what that posts while it goes. */
     void discard(ProcessId process) noexcept;
 
-    /** Runs one piece of work, if any is ready. What the work throws is passed on. */
+    /** Runs one piece of work, if any is ready. Exceptions of the work are passed on. */
     bool run_ready();
     [[nodiscard]] bool anything_ready() const noexcept;
 

@@ -42,7 +42,7 @@ private:
         auto const outcome = world_.run(candidate);
         if (outcome.violation.rule != rule_)
             return false;
-        // what comes after it does not matter
+        // events after it do not matter
         candidate.end = outcome.violation.when + millisecond;
         best_ = std::move(candidate);
         return true;

@@ -50,7 +50,7 @@ bool parse(std::span<char*> arguments, Options& options)
     return true;
 }
 
-/** Those of other layers are planted where this program never comes. */
+/** Bugs of other layers are planted where this program never comes. */
 bool plant(std::string_view name)
 {
     auto const is_ours = [name](mutants::Mutant const& mutant) {

@@ -9,7 +9,7 @@
 namespace tenure::simulation
 {
 
-/** What became of a world. */
+/** The outcome of a world. */
 struct SmallOutcome {
     /// empty: no rule was broken
     std::string violation;

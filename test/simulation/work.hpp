@@ -10,7 +10,7 @@
 namespace tenure::simulation
 {
 
-/** A piece of work that runs once; move-only. What Asio posts fits into it without an allocation. */
+/** A piece of work that runs once; move-only. All work that Asio posts fits into it without an allocation. */
 class Work
 {
 public:

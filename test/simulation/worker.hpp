@@ -22,7 +22,7 @@ namespace asio = boost::asio;
 class Process;
 class World;
 
-/** What users' code throws here. */
+/** The exception of users' code here. */
 struct UserError {
 };
 

@@ -83,7 +83,7 @@ void World::go_on()
             try {
                 scheduler.run_ready();
             } catch (UserError const&) {
-                // what users' code throws comes out of the event loop, which goes on
+                // exceptions of users' code come out of the event loop, which goes on
             }
             checker.look();
             if (hiccup > 0 && random.chance(hiccup))

@@ -15,7 +15,7 @@
 namespace tenure::simulation
 {
 
-/** What became of a world. */
+/** The outcome of a world. */
 struct Outcome {
     Violation violation;
     std::uint64_t trace = 0;
@@ -25,7 +25,7 @@ struct Outcome {
     std::uint64_t faults = 0;
 };
 
-/** Planted bugs of the simulated store. Those of the library are in test/mutants. */
+/** Planted bugs of the simulated store. Bugs of the library are in test/mutants. */
 struct StoreMutants {
     bool release_without_compare = false;
     bool fence_by_increment = false;

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "round.hpp"
 
+#include "harness/immovable.hpp"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -25,15 +27,13 @@ using namespace std::chrono_literals;
 constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
 
 /** A slot that is entered and left; it leaves in time however it goes. */
-class Held
+class Held : test::Immovable
 {
 public:
     explicit Held(Round& round)
         : round_(round)
     {
     }
-    Held(Held const&) = delete;
-    Held& operator=(Held const&) = delete;
     ~Held() { drop(); }
 
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(slot_); }

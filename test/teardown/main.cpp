@@ -9,6 +9,7 @@
 #include "servers.hpp"
 
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -168,7 +169,7 @@ void play(asio::thread_pool& context, Round& round)
     context.join();
 }
 
-/** What must hold when everybody has gone. */
+/** Checks the invariants at the end of a round, when all actors have ended. */
 void check(Round& round, Store const& witness)
 {
     round.throw_failure();
@@ -186,7 +187,7 @@ void check(Round& round, Store const& witness)
                 held_by = key.owner;
         return held_by.empty();
     };
-    // What was given back was given back before the context ran out of work; a thread of the store's own goes on a
+    // All releases were over before the context ran out of work; a thread of the store's own goes on a
     // while
     bool const are_free = round.plan().own_thread ? test::eventually(all_are_free, longest_closing) : all_are_free();
     if (!are_free)
@@ -256,7 +257,7 @@ void play_round(std::uint64_t seed, std::string const& url, Store const& witness
 }
 
 /** Sees, with a context of its own, what the rounds have left behind. */
-class Witness
+class Witness : test::Immovable
 {
 public:
     explicit Witness(std::string const& url)
@@ -264,8 +265,6 @@ public:
         , thread_([this] { context_.run(); })
     {
     }
-    Witness(Witness const&) = delete;
-    Witness& operator=(Witness const&) = delete;
     ~Witness()
     {
         context_.stop();

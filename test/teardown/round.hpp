@@ -54,7 +54,7 @@ private:
     std::uint64_t state_;
 };
 
-/** What user code throws. */
+/** The exception of user code. */
 struct Thrown : std::runtime_error {
     Thrown()
         : runtime_error("thrown by a user")
@@ -62,7 +62,7 @@ struct Thrown : std::runtime_error {
     }
 };
 
-/** What is wrong with the library; ends the program. */
+/** A fault of the library; ends the program. */
 struct Violation : std::logic_error {
     using logic_error::logic_error;
 };
@@ -83,7 +83,7 @@ struct Plan {
     static constexpr std::uint32_t slots = 3;
 };
 
-/** What the actors of one round share. */
+/** The state that the actors of one round share. */
 class Round
 {
 public:

@@ -7,6 +7,7 @@
 #include <tenure/backend/runtime.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,6 +19,8 @@
 
 namespace tenure::test
 {
+
+using namespace std::chrono_literals;
 
 /** The runtime of tenure::testing for tests of the insides: they see what is ready, when the next timer is due and what
  *  was logged. Nothing runs and no time passes but by `run_...`. The same calls give the same run, always. */
@@ -62,7 +65,7 @@ public:
 
     // -- for the test --
 
-    /// what the engine takes for the store's own thread; nothing runs on it
+    /// the engine takes this for the store's own thread; nothing runs on it
     std::shared_ptr<engine::OwnThread> thread;
     /// all that `random_bytes` has given
     std::vector<std::byte> drawn;
@@ -113,7 +116,7 @@ public:
     /** Destroys all tasks and timers that have not run; they may own this runtime. */
     void discard() noexcept { time_.state()->discard(); }
 
-    /** What happens first when a context is destroyed: its services let go of everything. */
+    /** The first step of the destruction of a context: its services let go of everything. */
     void end_context() noexcept { time_.end(); }
 
 private:

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/scripted_backend.hpp"
 
@@ -20,22 +21,20 @@ namespace tenure::test
 {
 
 /** A store in virtual time over a scripted backend, and what its users see. */
-struct ScriptedStore {
+struct ScriptedStore : Immovable {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     std::shared_ptr<ScriptedBackend> backend = std::make_shared<ScriptedBackend>(runtime);
     std::optional<Store> store{std::in_place, runtime, backend, StoreOptions{"worker", {}}};
 
     ScriptedStore() { runtime->run_ready(); }
-    ScriptedStore(ScriptedStore const&) = delete;
-    ScriptedStore& operator=(ScriptedStore const&) = delete;
     ~ScriptedStore()
     {
-        // whatever still waits ends by its own time, and the store closes by itself
+        // pending operations end by their own time, and the store closes by itself
         store.reset();
         runtime->run_for(std::chrono::hours{2});
         backend->shutdown();
         runtime->run_ready();
-        // What the test left unanswered would keep engine and runtime alive for each other.
+        // Requests that the test left unanswered would keep engine and runtime alive for each other.
         runtime->discard();
         runtime->end_context();
         backend->watch_handler = nullptr;

@@ -8,6 +8,8 @@
 // SIGUSR1 tells it that the store has become unavailable. SIGTERM tells it to stop. For each operation it writes how
 // many milliseconds later the loop's run() returned, for how many of them the machine kept the program from running,
 // and how the operation ended.
+#include "harness/immovable.hpp"
+
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -51,7 +53,7 @@ using std::chrono::milliseconds;
 
 constexpr auto longest_wait = 12s;
 
-/** What an operation runs on. */
+/** The objects that an operation runs on. */
 struct Stage {
     explicit Stage(asio::io_context& context)
         : outage(context, asio::steady_timer::time_point::max())
@@ -214,7 +216,7 @@ std::string in_words(std::exception_ptr const& failure)
 }
 
 /** Measures for how long the machine kept this process from running. */
-class Stalls
+class Stalls : tenure::test::Immovable
 {
 public:
     using Time = std::chrono::steady_clock::time_point;
@@ -231,8 +233,6 @@ public:
         })
     {
     }
-    Stalls(Stalls const&) = delete;
-    Stalls& operator=(Stalls const&) = delete;
     ~Stalls()
     {
         over_ = true;
@@ -259,7 +259,7 @@ private:
     std::thread thread_;
 };
 
-class Service
+class Service : tenure::test::Immovable
 {
 public:
     Service(std::string name, std::string const& url, milliseconds ttl)
@@ -277,8 +277,6 @@ public:
             asio::bind_cancellation_slot(
                 signal_.slot(), [this](std::exception_ptr failure) { result_ = in_words(failure); }));
     }
-    Service(Service const&) = delete;
-    Service& operator=(Service const&) = delete;
     ~Service() { thread_.join(); }
 
     [[nodiscard]] std::string const& name() const noexcept { return name_; }

@@ -71,7 +71,7 @@ struct Sharing {
             name = programs.key(name);
         return MultiLock(store, {.keys = std::move(names), .ttl = ttl});
     }
-    /** What the other program holds. */
+    /** The keys that the other program holds. */
     [[nodiscard]] LeaseSet taken(std::string const& name)
     {
         auto set = try_once(programs, locks(elsewhere, {name}));

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
+
 #include <tenure/backend/runtime.hpp>
 #include <tenure/conformance/subject.hpp>
 #include <tenure/store.hpp>
@@ -20,13 +22,10 @@ namespace tenure::test
 
 /** Programs that use the subject's store through the public classes, each with a store of its own. They share one event
  * loop, which runs only inside of these functions. */
-class Programs
+class Programs : Immovable
 {
 public:
-    Programs() = default;
-    Programs(Programs const&) = delete;
-    Programs& operator=(Programs const&) = delete;
-    /** What still goes on in the background has two seconds. After a failed check the handlers refer to variables of
+    /** Background work that is still pending has two seconds. After a failed check the handlers refer to variables of
      * the test that are gone: they are destroyed uncalled. */
     ~Programs()
     {

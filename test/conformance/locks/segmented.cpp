@@ -114,7 +114,7 @@ TEST_CASE("while the number of segments changes, old and new programs exclude ea
     CHECK(dividing.excludes(second_step.for_item(item), new_programs.for_item(item)));
     CHECK(dividing.excludes(new_programs.for_item(item), second_step.for_item(item)));
     CHECK(dividing.excludes(first_step.all(), second_step.for_item(item)));
-    // what the steps are for
+    // the purpose of the steps
     CHECK_FALSE(dividing.excludes(old_programs.for_item(item), new_programs.for_item(item)));
 }
 

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a View sees of other programs, on every store.
+// A View shows the keys of other programs, on every store.
 #include "conformance/locks/programs.hpp"
 
 #include <tenure/lock.hpp>

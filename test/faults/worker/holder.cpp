@@ -28,7 +28,7 @@ std::int64_t ns(Instant instant)
     return instant.time_since_epoch().count();
 }
 
-/** What the verdict knows it by. */
+/** The name that the verdict knows it by. */
 char const* name_of(CancelReason reason)
 {
     switch (reason) {

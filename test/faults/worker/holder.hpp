@@ -5,6 +5,7 @@
 #include "faults/random.hpp"
 #include "faults/testimony.hpp"
 #include "harness/auditor.hpp"
+#include "harness/immovable.hpp"
 #include "pulse.hpp"
 #include "register_client.hpp"
 
@@ -23,7 +24,7 @@
 namespace tenure::faults
 {
 
-/** What the tasks of one worker share. */
+/** The state that the tasks of one worker share. */
 struct Workplace {
     Arena arena;
     test::Auditor auditor;
@@ -40,12 +41,10 @@ struct Workplace {
 /** One task of a worker: acquires, holds for a random time while it writes to the register, gives back, for ever; now
  * and then it cancels, or lets go without a word. It believes what the library tells it, and nothing else, and writes
  * down where that was wrong. */
-class Holder
+class Holder : test::Immovable
 {
 public:
     Holder(boost::asio::any_io_executor const& executor, Workplace& place, std::uint64_t seed);
-    Holder(Holder const&) = delete;
-    Holder& operator=(Holder const&) = delete;
     ~Holder() = default;
 
     /** Ends when the worker was told to end and holds no lease. */
@@ -55,7 +54,7 @@ public:
     void stop();
 
 private:
-    /** What a token's wait was told. */
+    /** The result of a token's wait. */
     struct Told {
         bool done = false;
         bool fired = false;

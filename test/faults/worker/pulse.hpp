@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/auditor.hpp"
+#include "harness/immovable.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -16,7 +17,7 @@ namespace tenure::faults
 {
 
 /** Turns with the worker's loop and remembers when the loop, or the whole process, did not. */
-class Pulse
+class Pulse : test::Immovable
 {
 public:
     explicit Pulse(boost::asio::any_io_executor executor)
@@ -25,8 +26,6 @@ public:
     {
         wait();
     }
-    Pulse(Pulse const&) = delete;
-    Pulse& operator=(Pulse const&) = delete;
     ~Pulse() = default;
 
     void stop()
@@ -72,7 +71,7 @@ private:
     bool stopped_ = false;
     /// the last turn
     std::int64_t last_;
-    /// those of the last ten seconds
+    /// the stalls of the last ten seconds
     std::deque<Stall> stalls_;
 };
 

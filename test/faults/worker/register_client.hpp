@@ -22,7 +22,7 @@ public:
 
 private:
     boost::asio::local::stream_protocol::socket socket_;
-    /// what was read and not used yet
+    /// the bytes that were read and not used yet
     std::string input_;
 };
 

@@ -4,13 +4,12 @@
 // It never renews and often holds longer than the ttl, which is allowed: it stops relying on the slot in time. RELEASE
 // is `compare`, or `unconditional`: the planted bug, which deletes whatever is under the key by then.
 #include "harness/auditor.hpp"
+#include "harness/program.hpp"
 #include "harness/redis_client.hpp"
 
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
-#include <exception>
 #include <random>
 #include <string>
 #include <thread>
@@ -67,11 +66,7 @@ void run(char** argument)
 } // namespace
 
 int main(int count, char** argument)
-try {
-    if (count != 8)
-        throw std::runtime_error("usage: raw_worker PORT AUDIT_FILE PREFIX SLOTS TTL_MS SECONDS RELEASE");
-    run(argument);
-} catch (std::exception const& error) {
-    std::fprintf(stderr, "raw_worker: %s\n", error.what());
-    return 1;
+{
+    return tenure::test::run_program(
+        "raw_worker PORT AUDIT_FILE PREFIX SLOTS TTL_MS SECONDS RELEASE", count, argument, run);
 }

@@ -12,10 +12,8 @@ using namespace tenure::test;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-TEST_CASE("the fault proxy applies its faults to a connection", "[harness][integration]")
+TEST_CASE_METHOD(RedisTest, "the fault proxy applies its faults to a connection", "[harness][integration]")
 {
-    require_redis();
-    RedisServer server;
     auto direct = server.client();
     FaultProxy proxy{server.port()};
     RedisClient client{proxy.port()};

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // A network that is not cut when it says so would make every test of a partition pass.
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 #include "harness/network_namespaces.hpp"
 
 #include <arpa/inet.h>
@@ -29,7 +30,7 @@ using Link = MemberNetworks::Link;
 namespace
 {
 
-class Socket
+class Socket : Immovable
 {
 public:
     /** It belongs to the network that the thread is in. */
@@ -44,8 +45,6 @@ public:
         : descriptor_(::accept4(accept.listening.descriptor_, nullptr, nullptr, SOCK_CLOEXEC))
     {
     }
-    Socket(Socket const&) = delete;
-    Socket& operator=(Socket const&) = delete;
     ~Socket() { ::close(descriptor_); }
     [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
 

@@ -9,7 +9,7 @@ TEST_CASE("an owner's mark is the first half of its random part", "[harness]")
 {
     CHECK(owner_mark("host:12/1764000000/0123456789abcdef76543210fedcba98") == 0x0123456789abcdef);
     CHECK(owner_mark("host:12/call 555/0123/1764000000/ffffffffffffffff0000000000000000") == 0xffffffffffffffff);
-    // what version 1 wrote
+    // the format of version 1
     CHECK(owner_mark("host:12/0123456789abcdef76543210fedcba98") == 0x0123456789abcdef);
 }
 

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What the C++ blocks of README.md and docs/ take for granted: the reader's own variables and functions.
+// The reader's own variables and functions, which the C++ blocks of README.md and docs/ use.
 #pragma once
 
 #include "unit/scripted_backend.hpp"

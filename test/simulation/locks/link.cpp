@@ -167,7 +167,7 @@ public:
     void shutdown() noexcept override {}
 
 private:
-    /** @param owner  whose key it may take or give back; empty: none */
+    /** @param owner  the owner of the key that it may take or give back; empty: none */
     template <class Reply, class Execute>
     void ask(std::string const& owner, Execute execute, ReplyHandler<Reply> handler)
     {
@@ -190,7 +190,7 @@ private:
             return;
         }
         auto const written = link.time_.now();
-        // what has left arrives, whatever becomes of its process
+        // a request that has left arrives, even if its process ends
         auto const arrives = written + link.any_delay();
         auto run = [execute = std::move(execute), written](Link& at_store) mutable {
             auto reply = Reply(execute(*at_store.domain_, at_store.time_.now(), at_store.name_));

@@ -34,7 +34,7 @@ public:
 
     /** False: each request fails at once, and no news come. */
     void set_reachable(bool reachable);
-    /** What is sent meanwhile never comes to the store, or its reply never comes back. */
+    /** Requests sent meanwhile never come to the store, or their replies never come back. */
     void set_loses(bool requests, bool replies);
     void set_longest_delay(std::chrono::microseconds delay) { longest_delay_ = delay; }
     /** Its process has crashed: what is on its way still comes to the store, and nothing else happens. */

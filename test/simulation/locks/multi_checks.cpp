@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What must hold in a world of MultiLocks.
+// The invariants of a world of MultiLocks.
 #include "multi_world.hpp"
 
 #include <tenure/owner.hpp>
@@ -24,7 +24,7 @@ constexpr milliseconds longest_way = 40ms;
 
 } // namespace
 
-/** Whatever could be done at this instant has been done. */
+/** All work that is due at this instant is done. */
 void MultiWorld::look()
 {
     look_at_store();
@@ -91,7 +91,7 @@ void MultiWorld::look_at_attempt(Worker const& worker)
 {
     auto const& attempt = *worker.attempt;
     auto const& link = *process_of(worker).link;
-    // what was granted meanwhile has expired when everything goes on, and is claimed once more
+    // a lease that was granted meanwhile has expired when everything goes on, and is claimed once more
     auto const stood_still = stood_still_ + (attempt.is_try ? try_lasts : 0ms);
     expect(
         attempt.ends_at == Instant::max() || time_.now() <= std::max(attempt.ends_at, stood_still) + late_timer,
@@ -154,7 +154,7 @@ void MultiWorld::look_at_new_set(Worker const& worker, Attempt const& attempt, L
         auto const& lease = set[index];
         auto const key = attempt.named[index];
         expect(lease.key() == ranges_.at(key)->key(0), "S18: the leases of a set are not in the order named");
-        // what it is told at this very instant may come behind the grant
+        // a loss that is reported at this very instant may come behind the grant
         bool const robbed = robbed_.contains(lease.owner());
         expect(
             !lease.token().cancelled() || (robbed && !link.knows_of_loss(lease.owner())),
@@ -195,7 +195,7 @@ void MultiWorld::look_at_leftovers()
         if (known.owner.empty() || over == over_.end())
             continue;
         auto const& [link, since, crashed] = over->second;
-        // what was on its way while everything was paused arrives after that
+        // requests that were on their way while everything was paused arrive after that
         if (crashed)
             expect(
                 time_.now() - std::max(since, stood_still_) <= ttl + longest_way,

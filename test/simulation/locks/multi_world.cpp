@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What happens in a world of MultiLocks.
+// The events of a world of MultiLocks.
 #include "multi_world.hpp"
 
 #include "worlds.hpp"
@@ -166,7 +166,7 @@ void MultiWorld::cancel(Worker& worker)
 
 void MultiWorld::give_up(Worker& worker)
 {
-    // what is granted at this instant counts for the library already
+    // a grant at this instant counts for the library already
     time_.run_ready();
     if (!worker.set)
         return;
@@ -196,7 +196,7 @@ void MultiWorld::disturb()
     auto& process = processes_[random_.below(processes)];
     auto const kind = random_.below(9);
     if (kind < 2) {
-        // what was granted just now is known before it is lost
+        // the library sees a grant of this instant before its loss
         time_.run_ready();
         look();
         robbed_.insert(known_.at(key).owner);

@@ -80,7 +80,7 @@ private:
         Instant since;
         bool crashed;
     };
-    /** What the store knows of a key. */
+    /** The store's knowledge of a key. */
     struct Known {
         /// empty: free
         std::string owner;

@@ -38,12 +38,12 @@ constexpr unsigned processes = 2;
 constexpr unsigned holders_of_process = 2;
 /// how much later than its time a wait may end: what is left of it is counted in whole milliseconds
 constexpr milliseconds slack = 2ms;
-/// what some ask for instead
+/// the ttl that some requests set instead of `ttl`
 constexpr milliseconds other_ttl = 2 * ttl;
 /// a try on a silent store: for the answer to a release, and then for that to its claim, 2 s or a ttl each
 constexpr milliseconds longest_try = 2 * other_ttl;
 
-/** What the model knows of a holder and a key. */
+/** The model's state of a holder and a key. */
 struct Place {
     Holder const* holder;
     ReentrantLock const* lock;
@@ -186,7 +186,7 @@ void ReentrantWorld::ask(Place& place)
     else
         place.lock->async_acquire(*place.holder, options, asio::bind_cancellation_slot(slot, std::move(handler)));
     if (held) {
-        // what is decided here and now is answered here and now
+        // an operation that needs no store is answered at once
         time_.run_ready();
         expect(asking->done, "S16: a holder waits for what it holds");
     }
@@ -236,7 +236,7 @@ void ReentrantWorld::cancel(Place& place)
 
 void ReentrantWorld::end(Place& place)
 {
-    // what is granted at this instant counts for the library already
+    // a grant at this instant counts for the library already
     time_.run_ready();
     if (place.holds.empty())
         return;
@@ -301,7 +301,7 @@ void ReentrantWorld::pass(milliseconds time)
     time_.run_for(time);
 }
 
-/** Whatever could be done at this instant has been done. */
+/** All work that is due at this instant is done. */
 void ReentrantWorld::look()
 {
     for (auto& place : places_)

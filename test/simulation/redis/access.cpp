@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "access.hpp"
+#include "harness/immovable.hpp"
 
 #include "stream.hpp"
 
@@ -48,7 +49,7 @@ Message about(Kind kind, Claim const& claim, std::chrono::milliseconds ttl = {})
     return message;
 }
 
-class ObservedWatch final : public Watch
+class ObservedWatch final : public Watch, test::Immovable
 {
 public:
     ObservedWatch(RedisAccess& access, RangeId range, std::unique_ptr<Watch> watch) noexcept
@@ -58,8 +59,6 @@ public:
     {
         access_.watched(range_, 1);
     }
-    ObservedWatch(ObservedWatch const&) = delete;
-    ObservedWatch& operator=(ObservedWatch const&) = delete;
     ~ObservedWatch() override { access_.watched(range_, -1); }
 
 private:
@@ -166,7 +165,7 @@ private:
     std::shared_ptr<Backend> backend_;
 };
 
-/** What the answer is to the checker; false: none came. */
+/** Reports the answer to the checker; false: none came. */
 template <class Reply>
 bool read_answer(Reply const& reply, Message& message)
 {

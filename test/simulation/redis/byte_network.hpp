@@ -66,7 +66,7 @@ public:
 
     // -- for processes --
     [[nodiscard]] ConnectionId dial(Socket& socket, ProcessId process, std::uint32_t life);
-    /** What the socket's buffer takes at once: all, a part, or nothing. */
+    /** The number of bytes that the socket's buffer takes at once: all, a part, or none. */
     [[nodiscard]] std::size_t send_now(ConnectionId id, std::string_view bytes);
     /** `Socket::sent` follows. */
     void send(ConnectionId id, std::string_view bytes);
@@ -153,12 +153,12 @@ private:
         Ns silent_since = 0;
         Way up;
         Way down;
-        /// what has arrived at the process, and how the stream ends after it
+        /// the bytes that have arrived at the process, and how the stream ends after them
         std::string inbox;
         error_code failure;
-        /// what waits for room in the socket's buffer
+        /// the bytes that wait for room in the socket's buffer
         std::string rest;
-        /// what has arrived at a server that is paused
+        /// the bytes that have arrived at a paused server
         std::string waiting;
         bool waiting_end = false;
         std::deque<Mark> marks;

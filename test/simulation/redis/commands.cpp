@@ -23,7 +23,7 @@ Reply RedisServer::wrong_type()
 namespace
 {
 
-/** What follows key and value of SET. */
+/** The options of SET, which follow key and value. */
 struct SetOptions {
     bool only_new = false;
     bool only_present = false;

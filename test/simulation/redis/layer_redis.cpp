@@ -31,7 +31,8 @@ Layer make_layer(World& world)
 namespace
 {
 
-/** What concerns transactions, the counter and the lines. With dice of their own: whatever else a seed meant stays. */
+/** Adds faults of transactions, the counter and the lines. They have dice of their own: the rest of a seed's plan
+ * stays. */
 void add_faults_of_protocol(Plan& plan)
 {
     Random random(plan.seed, 9);

@@ -3,6 +3,8 @@
 
 #include "reply.hpp"
 
+#include "harness/immovable.hpp"
+
 #include <map>
 #include <memory>
 #include <string>
@@ -25,16 +27,14 @@ protected:
 
 /** Lua 5.1, which Redis and Valkey embed, with as much of their `redis` table as leases use: `redis.call`,
  *  `redis.pcall`, KEYS and ARGV. */
-class Lua
+class Lua : test::Immovable
 {
 public:
     Lua();
-    Lua(Lua const&) = delete;
-    Lua& operator=(Lua const&) = delete;
     ~Lua();
 
     struct Error {
-        /// what a failed command said; empty: the script itself failed
+        /// the error of a failed command; empty: the script itself failed
         std::string words;
         std::string message;
         int line = 0;

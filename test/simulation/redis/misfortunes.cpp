@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What happens to the server, and to its keys behind its clients' backs.
+// Faults of the server, and changes of its keys behind its clients' backs.
 #include "server.hpp"
 
 #include "../world.hpp"

@@ -10,7 +10,7 @@
 namespace tenure::simulation
 {
 
-/** What a command answers. Written without the library's own encoder and values: what both got wrong would go unseen.
+/** The reply to a command. Written without the library's own encoder and values: a shared mistake would go unseen.
  */
 struct Reply {
     enum class Kind : std::uint8_t { null, null_array, status, error, integer, bulk, array, map, push };

@@ -62,7 +62,7 @@ public:
 private:
     using Words = std::vector<std::string>;
 
-    /** What came between MULTI and EXEC. */
+    /** The commands between MULTI and EXEC. */
     struct Transaction {
         std::vector<Words> queued;
         /// a command was refused: EXEC will be
@@ -91,7 +91,8 @@ private:
         /// the client no longer waits for the answer
         bool late = false;
         Effects effects;
-        /// whose keys it has freed or left to rest, how many waiters it has taken out of the line for them, and named
+        /// the owners of the keys that it has freed or left to rest, and how many waiters it has named and removed for
+        /// them
         struct Freed {
             std::vector<OwnerId> owners;
             std::size_t popped = 0;
@@ -200,7 +201,7 @@ private:
     void noted(KeyId id, OwnerId owner, std::int64_t expires);
     // misfortunes (misfortunes.cpp)
     [[nodiscard]] std::uint64_t micros_now() const noexcept;
-    /// what the fencing counters of each key show
+    /// the values of the fencing counters of each key
     [[nodiscard]] std::array<std::string, key_count> counters();
     void lose_counter();
     void spoil(std::string_view key, bool by_list, Ns length);
@@ -215,7 +216,7 @@ private:
     std::map<std::string, std::string, std::less<>> scripts_;
     /// the SHA-1 of each text that was ever seen, which costs more than running it
     std::map<std::string, std::string> sums_;
-    /// whose store a name is, and when it came into each of the lines last
+    /// the store that has each name, and when the name last came into each of the lines
     std::array<std::map<std::string, Place, std::less<>>, range_count> names_;
     TokenBook tokens_;
     Lua lua_;

@@ -10,7 +10,7 @@
 namespace tenure::simulation
 {
 
-/** What a kind of server can do, and what it says of itself. */
+/** The abilities of a kind of server, and its own description of itself. */
 struct Flavor {
     std::string_view server;
     std::string_view version;
@@ -28,7 +28,7 @@ struct Flavor {
     bool before_lpos = false;
 };
 
-/** What the seed decided about the server of a world, and how its clients are configured. */
+/** The settings of the server of a world and of its clients, drawn from the seed. */
 struct RedisSettings {
     Flavor flavor;
     RedisConfig client;

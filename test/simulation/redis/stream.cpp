@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "stream.hpp"
+#include "harness/immovable.hpp"
 
 #include "../process.hpp"
 
@@ -12,7 +13,10 @@ namespace tenure::simulation
 namespace
 {
 
-class SimulatedStream final : public redis::Stream, public Socket, public std::enable_shared_from_this<SimulatedStream>
+class SimulatedStream final : public redis::Stream,
+                              public Socket,
+                              public std::enable_shared_from_this<SimulatedStream>,
+                              test::Immovable
 {
 public:
     SimulatedStream(ByteNetwork& network, Process& process) noexcept
@@ -20,8 +24,6 @@ public:
         , process_(process)
     {
     }
-    SimulatedStream(SimulatedStream const&) = delete;
-    SimulatedStream& operator=(SimulatedStream const&) = delete;
     ~SimulatedStream() override { SimulatedStream::close(); }
 
     // -- for the connection, on the strand --

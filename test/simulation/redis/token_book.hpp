@@ -40,7 +40,7 @@ public:
     void lost(KeyId key, std::uint64_t server_micros);
     void clock_jumped(std::uint64_t server_micros);
 
-    /** What is wrong with a lease of this owner that bears the token; empty: nothing. */
+    /** The fault of a lease of this owner that bears the token; empty: none. */
     [[nodiscard]] std::string against(KeyId key, OwnerId owner, std::uint64_t token) const;
 
 private:

@@ -18,7 +18,7 @@
 namespace tenure::simulation
 {
 
-/** What goes on between all clients and one server. */
+/** The state of the links between all clients and one server. */
 struct NodeState {
     explicit NodeState(NodeServer what)
         : server(std::move(what))

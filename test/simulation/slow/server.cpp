@@ -138,7 +138,7 @@ private:
     /// null: closed
     redis::StreamEvents* events_ = nullptr;
     bool reading_ = false;
-    /// what arrived and was not executed
+    /// the bytes that arrived and were not executed
     std::string input_;
     /// bytes on their way to the server and in `input_`, but for those of a command that is incomplete
     std::size_t unread_ = 0;

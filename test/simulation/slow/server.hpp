@@ -36,7 +36,7 @@ public:
     /** Makes an unconnected stream to it. */
     [[nodiscard]] std::shared_ptr<redis::Stream> connect();
 
-    /** What the server has seen that it should not. */
+    /** Counts of connections and commands; the repeated ones must stay 0. */
     struct Seen {
         /// connections that were logged in
         unsigned connections = 0;

@@ -5,6 +5,8 @@
 #include "random.hpp"
 #include "server.hpp"
 
+#include "harness/immovable.hpp"
+
 #include <store/redis/backend.hpp>
 #include <tenure/lock.hpp>
 #include <tenure/options.hpp>
@@ -35,7 +37,7 @@ constexpr unsigned commands_of_claim = 4;
 /// virtual time stops so often to look
 constexpr auto look_every = 50ms;
 
-class World
+class World : test::Immovable
 {
 public:
     explicit World(std::uint64_t seed)
@@ -53,8 +55,6 @@ public:
                 [server = server_](std::shared_ptr<Runtime> const&, RedisConfig const&) { return server->connect(); }),
             StoreOptions{.worker_name = "process"});
     }
-    World(World const&) = delete;
-    World& operator=(World const&) = delete;
     ~World() = default;
 
     SmallOutcome run()
@@ -65,7 +65,7 @@ public:
         if (random_.below(2) == 0)
             release_many(held / 2);
         pass_until_answered();
-        // whatever the burst has left behind
+        // time for all leases of the burst to end
         pass(2 * ttl_);
         judge();
         leases_.clear();

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Who may do what in a real cluster: permissions, TLS, and what people are told.
+// Access to a real cluster: permissions, TLS, and the messages for users.
 #include "system/support/certificate_authority.hpp"
 #include "system/support/running_store.hpp"
 
@@ -17,12 +17,9 @@
 namespace tenure::test
 {
 
-using namespace std::chrono_literals;
-
-TEST_CASE("a server that is no cluster is refused with the URL to use, and a node alone as well", "[cluster]")
+TEST_CASE_METHOD(
+    RedisTest, "a server that is no cluster is refused with the URL to use, and a node alone as well", "[cluster]")
 {
-    require_redis();
-    RedisServer server;
     RunningStore running{"redis+cluster://127.0.0.1:" + std::to_string(server.port())};
     CHECK(RunningStore::acquire_error(running.lock("job", 3s), {.wait = 5s}) == errc::wrong_server);
     CHECK(running.store().diagnostics().last_detail.find("use redis://") != std::string::npos);
@@ -36,13 +33,21 @@ TEST_CASE("a server that is no cluster is refused with the URL to use, and a nod
     CHECK(alone.store().diagnostics().last_detail.find("use redis+cluster://") != std::string::npos);
 }
 
+namespace
+{
+
+/// a user with the permissions for leases and the line of waiters, without those for redirects and channels
+std::string const may_hold =
+    "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
+    "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen +cluster|shards ~P* "
+    "~tenure:fence:* ~{P*}:waiting ~{P*}:watched";
+
+} // namespace
+
 TEST_CASE("the documented permissions are enough in a cluster, and nothing is refused", "[cluster][acl]")
 {
     require_redis();
-    std::string const user =
-        "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
-        "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen +cluster|shards +asking ~P* "
-        "~tenure:fence:* ~{P*}:waiting ~{P*}:watched +ssubscribe +sunsubscribe +spublish &{P*}:free &P*";
+    auto const user = may_hold + " +asking +ssubscribe +sunsubscribe +spublish &{P*}:free &P*";
     RedisCluster cluster{{.replicas = 0, .node = {.config = {user}}}};
     RunningStore running{"redis+cluster://worker:secret@127.0.0.1:" + std::to_string(cluster.port(2))};
     for (std::string const prefix : {"P:", "P{t}:"}) {
@@ -68,10 +73,7 @@ TEST_CASE("the documented permissions are enough in a cluster, and nothing is re
 TEST_CASE("a user's missing permissions in a cluster are found before the first use", "[cluster][acl]")
 {
     require_redis();
-    std::string const user =
-        "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
-        "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen +cluster|shards +acl ~P* "
-        "~tenure:fence:* ~{P*}:waiting ~{P*}:watched";
+    auto const user = may_hold + " +acl";
     RedisCluster cluster{{.replicas = 0, .node = {.config = {user}}}};
     RunningStore running{"redis+cluster://worker:secret@127.0.0.1:" + std::to_string(cluster.port(0))};
     auto const [error, findings] = soon(running.store().async_examine(1s, as_future));

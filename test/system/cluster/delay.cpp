@@ -15,8 +15,6 @@
 namespace tenure::test
 {
 
-using namespace std::chrono_literals;
-
 namespace
 {
 

@@ -3,6 +3,7 @@
 #include "system/support/running_store.hpp"
 
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 #include "harness/redis_cluster.hpp"
 
 #include "store/redis/cluster/hash_slot.hpp"
@@ -25,13 +26,11 @@
 namespace tenure::test
 {
 
-using namespace std::chrono_literals;
-
 namespace
 {
 
 /** Acquires and releases in one pool without end, in a thread of its own. */
-class Churn
+class Churn : Immovable
 {
 public:
     Churn(Store const& store, std::string const& prefix, std::uint32_t size)
@@ -49,8 +48,6 @@ public:
         })
     {
     }
-    Churn(Churn const&) = delete;
-    Churn& operator=(Churn const&) = delete;
     ~Churn() { end(); }
 
     void end()
@@ -77,7 +74,7 @@ private:
 
 /** Looks at leases every few milliseconds, and notes how little time one of them ever had left before its token would
  * have fired. */
-class Margin
+class Margin : Immovable
 {
 public:
     explicit Margin(std::vector<Lease> const& leases)
@@ -90,8 +87,6 @@ public:
         })
     {
     }
-    Margin(Margin const&) = delete;
-    Margin& operator=(Margin const&) = delete;
     ~Margin() { static_cast<void>(end()); }
 
     [[nodiscard]] std::chrono::nanoseconds end()

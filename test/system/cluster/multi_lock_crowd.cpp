@@ -16,8 +16,6 @@
 namespace tenure::test
 {
 
-using namespace std::chrono_literals;
-
 TEST_CASE("fifty processes share the keys of all masters by MultiLocks, and none waits in a circle", "[integration]")
 {
     require_redis();

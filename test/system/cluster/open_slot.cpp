@@ -22,7 +22,6 @@
 namespace tenure::test
 {
 
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
 namespace

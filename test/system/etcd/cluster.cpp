@@ -15,7 +15,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 namespace
 {
@@ -30,6 +29,14 @@ struct Held {
     Lease lease;
     FiredAt fired;
 };
+
+std::list<Held> hold(RunningStore const& running, int count, std::chrono::milliseconds ttl)
+{
+    std::list<Held> leases;
+    for (int i = 0; i < count; ++i)
+        leases.emplace_back(running, "key:" + std::to_string(i), ttl);
+    return leases;
+}
 
 void all_renewed(std::list<Held>& leases, std::chrono::milliseconds limit)
 {
@@ -51,9 +58,7 @@ TEST_CASE("leases outlive the leader, killed or stopped, and the endpoint in use
     require_etcd();
     EtcdCluster cluster{3};
     RunningStore running{cluster.url()};
-    std::list<Held> leases;
-    for (int i = 0; i < 20; ++i)
-        leases.emplace_back(running, "key:" + std::to_string(i), 12s);
+    auto leases = hold(running, 20, 12s);
     SECTION("killed, one after the other, each back before the next")
     {
         for (int round = 0; round < 3; ++round) {
@@ -80,9 +85,7 @@ TEST_CASE("without a majority tokens fire in time, nothing is granted, and all i
     require_etcd();
     EtcdCluster cluster{3};
     RunningStore running{cluster.url()};
-    std::list<Held> leases;
-    for (int i = 0; i < 5; ++i)
-        leases.emplace_back(running, "key:" + std::to_string(i), 4s);
+    auto leases = hold(running, 5, 4s);
     cluster.server(0).pause();
     cluster.server(1).pause();
     for (auto& held : leases) {

@@ -26,7 +26,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 namespace
 {
@@ -56,10 +55,9 @@ std::string url_of(FaultProxy const& proxy)
 
 } // namespace
 
-TEST_CASE("a lease on etcd is held for longer than its ttl, and leaves neither key nor lease behind", "[etcd]")
+TEST_CASE_METHOD(
+    EtcdTest, "a lease on etcd is held for longer than its ttl, and leaves neither key nor lease behind", "[etcd]")
 {
-    require_etcd();
-    EtcdServer const server;
     {
         RunningStore running{server.url()};
         auto const pool = running.pool(3, 2500ms);
@@ -78,10 +76,8 @@ TEST_CASE("a lease on etcd is held for longer than its ttl, and leaves neither k
     }
 }
 
-TEST_CASE("leases do not pile up on the server while claims come and go", "[etcd]")
+TEST_CASE_METHOD(EtcdTest, "leases do not pile up on the server while claims come and go", "[etcd]")
 {
-    require_etcd();
-    EtcdServer const server;
     RunningStore running{server.url()};
     auto const lock = running.lock("busy", 8s);
     std::size_t most = 0;
@@ -95,10 +91,8 @@ TEST_CASE("leases do not pile up on the server while claims come and go", "[etcd
     CHECK(eventually([&] { return leases_on(server) == 0; }, 10s));
 }
 
-TEST_CASE("a holder that loses its etcd lease or key is notified at the next renewal", "[etcd]")
+TEST_CASE_METHOD(EtcdTest, "a holder that loses its etcd lease or key is notified at the next renewal", "[etcd]")
 {
-    require_etcd();
-    EtcdServer const server;
     RunningStore running{server.url()};
     auto const lose = [&](std::string const& key, auto const& how) {
         auto lease = RunningStore::acquire(running.lock(key, 6s));
@@ -134,10 +128,9 @@ TEST_CASE("a holder that loses its etcd lease or key is notified at the next ren
     }
 }
 
-TEST_CASE("the key and the fencing token make a clause that holds exactly as long as the lease does", "[etcd]")
+TEST_CASE_METHOD(
+    EtcdTest, "the key and the fencing token make a clause that holds exactly as long as the lease does", "[etcd]")
 {
-    require_etcd();
-    EtcdServer const server;
     RunningStore running{server.url()};
     auto const lock = running.lock("jobs:nightly", 10s);
     auto lease = RunningStore::acquire(lock);
@@ -159,10 +152,8 @@ TEST_CASE("the key and the fencing token make a clause that holds exactly as lon
     CHECK(entry_of(server, "result")->value == "second");
 }
 
-TEST_CASE("a renewal with another ttl moves the key to a lease that has it", "[etcd]")
+TEST_CASE_METHOD(EtcdTest, "a renewal with another ttl moves the key to a lease that has it", "[etcd]")
 {
-    require_etcd();
-    EtcdServer const server;
     RunningStore running{server.url()};
     auto lease = RunningStore::acquire(running.lock("key", 3s));
     auto const before = entry_of(server, "key").value();
@@ -180,10 +171,9 @@ TEST_CASE("a renewal with another ttl moves the key to a lease that has it", "[e
     CHECK_FALSE(entry_of(server, "key"));
 }
 
-TEST_CASE("a waiter on etcd wakes when the key is released, and when its holder's lease ends", "[etcd]")
+TEST_CASE_METHOD(
+    EtcdTest, "a waiter on etcd wakes when the key is released, and when its holder's lease ends", "[etcd]")
 {
-    require_etcd();
-    EtcdServer const server;
     RunningStore holder{server.url()};
     RunningStore waiter{server.url()};
     auto lease = RunningStore::acquire(holder.lock("key", 30s));
@@ -214,10 +204,8 @@ TEST_CASE("a waiter on etcd wakes when the key is released, and when its holder'
     CHECK(RunningStore::release(next) == ReleaseOutcome::released);
 }
 
-TEST_CASE("a waiter wakes although its server restarts or its watch breaks", "[etcd]")
+TEST_CASE_METHOD(EtcdTest, "a waiter wakes although its server restarts or its watch breaks", "[etcd]")
 {
-    require_etcd();
-    EtcdServer server;
     FaultProxy proxy{server.port()};
     RunningStore holder{server.url()};
     RunningStore waiter{url_of(proxy)};
@@ -239,11 +227,10 @@ TEST_CASE("a waiter wakes although its server restarts or its watch breaks", "[e
     CHECK(RunningStore::release(next) == ReleaseOutcome::released);
 }
 
-TEST_CASE(
-    "a server that stops for less than the ttl costs no lease, and one that stays away costs it in time", "[etcd]")
+TEST_CASE_METHOD(
+    EtcdTest, "a server that stops for less than the ttl costs no lease, and one that stays away costs it in time",
+    "[etcd]")
 {
-    require_etcd();
-    EtcdServer server;
     RunningStore running{server.url()};
     auto lease = RunningStore::acquire(running.lock("key", 6s));
     FiredAt fired{lease.token()};
@@ -267,10 +254,10 @@ TEST_CASE(
     CHECK(RunningStore::acquire_error(running.lock("other", 6s), {.wait = 10s}) == error_code{});
 }
 
-TEST_CASE("a waiter that was cut off while its own claim lapsed never believes in a key that is not there", "[etcd]")
+TEST_CASE_METHOD(
+    EtcdTest, "a waiter that was cut off while its own claim lapsed never believes in a key that is not there",
+    "[etcd]")
 {
-    require_etcd();
-    EtcdServer const server;
     RunningStore holder{server.url()};
     constexpr int times = 20;
     struct Waiter {
@@ -293,7 +280,7 @@ TEST_CASE("a waiter that was cut off while its own claim lapsed never believes i
     }
     for (auto& waiter : waiters)
         CHECK(waiter.waiting.wait_for(100ms) == std::future_status::timeout);
-    // what they send for five seconds, two and a half of their ttls, arrives when it is over
+    // requests that they send in five seconds, two and a half of their ttls, arrive after that time
     for (auto& waiter : waiters)
         waiter.proxy.set(Direction::requests, {Fault::Kind::hold});
     std::this_thread::sleep_for(5s);

@@ -18,7 +18,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 namespace
 {
@@ -43,10 +42,9 @@ std::ptrdiff_t lost(std::vector<Lease> const& leases)
 
 } // namespace
 
-TEST_CASE("a burst of acquisitions on etcd is granted, and costs no lease that was held before", "[etcd]")
+TEST_CASE_METHOD(
+    EtcdTest, "a burst of acquisitions on etcd is granted, and costs no lease that was held before", "[etcd]")
 {
-    require_etcd();
-    EtcdServer const server;
     RunningStore running{server.url()};
     constexpr std::size_t held = 100;
     constexpr std::size_t burst = 2000;
@@ -60,10 +58,9 @@ TEST_CASE("a burst of acquisitions on etcd is granted, and costs no lease that w
     CHECK(running.store().statistics().min_renewal_margin >= 3s);
 }
 
-TEST_CASE("of many keys that are renewed together on etcd, those are lost that were taken away", "[etcd]")
+TEST_CASE_METHOD(
+    EtcdTest, "of many keys that are renewed together on etcd, those are lost that were taken away", "[etcd]")
 {
-    require_etcd();
-    EtcdServer const server;
     RunningStore running{server.url()};
     auto const leases = acquire_at_once(running, "key:", 300, 6s);
     auto const post = [&](char const* path, std::string const& body) { return etcd_post(server.port(), path, body); };

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a user of etcd reads when the server refuses: login, permission, certificate, space.
+// Messages for a user of etcd when the server refuses: login, permission, certificate, space.
 #include "system/support/certificate_authority.hpp"
 
 #include "harness/documented.hpp"
@@ -16,7 +16,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
 namespace
@@ -47,10 +46,8 @@ std::string url_of(EtcdServer const& server, std::string const& login)
 
 } // namespace
 
-TEST_CASE("a user with a password and the least permissions does all that leases need", "[etcd]")
+TEST_CASE_METHOD(EtcdTest, "a user with a password and the least permissions does all that leases need", "[etcd]")
 {
-    require_etcd();
-    EtcdServer server;
     switch_on_authentication(server);
     RunningStore running{url_of(server, "worker:very-secret")};
     auto lease = RunningStore::acquire(running.lock("wanted", ttl));
@@ -73,10 +70,8 @@ TEST_CASE("a user with a password and the least permissions does all that leases
     CHECK(log.find("may not watch") == std::string::npos);
 }
 
-TEST_CASE("a refused login to etcd is reported in words, without secrets", "[etcd]")
+TEST_CASE_METHOD(EtcdTest, "a refused login to etcd is reported in words, without secrets", "[etcd]")
 {
-    require_etcd();
-    EtcdServer const server;
     auto const refused = [&](std::string const& url, errc expected) {
         RunningStore running{url};
         auto const begin = std::chrono::steady_clock::now();
@@ -93,10 +88,9 @@ TEST_CASE("a refused login to etcd is reported in words, without secrets", "[etc
     refused(server.url(), errc::authentication_failed);
 }
 
-TEST_CASE("a missing permission on etcd is reported with the key and the permission to grant", "[etcd]")
+TEST_CASE_METHOD(
+    EtcdTest, "a missing permission on etcd is reported with the key and the permission to grant", "[etcd]")
 {
-    require_etcd();
-    EtcdServer const server;
     switch_on_authentication(server);
     RunningStore running{url_of(server, "worker:very-secret")};
     auto const error = RunningStore::acquire_error(running.lock("held", ttl), {.wait = 5s});
@@ -155,9 +149,7 @@ TEST_CASE("TLS to etcd takes good certificates, of both sides, and no others", "
 TEST_CASE("a server that has run out of space grants nothing and says why; what is held stays held", "[etcd]")
 {
     require_etcd();
-    EtcdServerOptions options;
-    options.arguments = {"--quota-backend-bytes=100000"};
-    EtcdServer const server{options};
+    EtcdServer const server{{.arguments = {"--quota-backend-bytes=100000"}}};
     RunningStore running{server.url()};
     auto lease = RunningStore::acquire(running.lock("held", 5s));
     std::string const much(60'000, 'x');

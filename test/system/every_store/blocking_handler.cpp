@@ -57,16 +57,15 @@ void hold_beside_a_handler_that_blocks(std::string const& url, std::chrono::mill
 
 } // namespace
 
-TEST_CASE("a handler that blocks one thread of two keeps no lease on Redis from being renewed", "[integration]")
+TEST_CASE_METHOD(
+    RedisTest, "a handler that blocks one thread of two keeps no lease on Redis from being renewed", "[integration]")
 {
-    require_redis();
-    RedisServer const server;
     hold_beside_a_handler_that_blocks(server.url(), 1000ms);
 }
 
-TEST_CASE("a handler that blocks one thread of two keeps no lease on ZooKeeper from being renewed", "[zookeeper]")
+TEST_CASE_METHOD(
+    ZookeeperTest, "a handler that blocks one thread of two keeps no lease on ZooKeeper from being renewed",
+    "[zookeeper]")
 {
-    require_zookeeper();
-    ZookeeperServer const server;
     hold_beside_a_handler_that_blocks(server.url(), 1000ms);
 }

@@ -126,19 +126,15 @@ TEST_CASE("two copies of one memory image never hold one key of Redlock", "[redl
     check_redis("redlock://", 3);
 }
 
-TEST_CASE("two copies of one memory image never hold one key on etcd", "[etcd][copies]")
+TEST_CASE_METHOD(EtcdTest, "two copies of one memory image never hold one key on etcd", "[etcd][copies]")
 {
-    require_etcd();
-    EtcdServer const server;
     std::vector<std::unique_ptr<FaultProxy>> proxies;
     proxies.push_back(std::make_unique<FaultProxy>(server.port()));
     check_copies(server.url(), "etcd://" + hosts({proxies.front()->port()}), proxies, "kv/txn");
 }
 
-TEST_CASE("two copies of one memory image never hold one key on ZooKeeper", "[zookeeper][copies]")
+TEST_CASE_METHOD(ZookeeperTest, "two copies of one memory image never hold one key on ZooKeeper", "[zookeeper][copies]")
 {
-    require_zookeeper();
-    ZookeeperServer const server;
     std::vector<std::unique_ptr<FaultProxy>> proxies;
     proxies.push_back(std::make_unique<FaultProxy>(server.port()));
     auto const direct = server.url();

@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 namespace
 {
 
-/** What a program that logs and ends has written to standard error. */
+/** The standard error of a program that logs and ends. */
 std::string last_words(std::string const& how)
 {
     ScratchDirectory const directory;
@@ -51,10 +51,9 @@ std::size_t count(std::string const& text, std::string const& part)
 
 } // namespace
 
-TEST_CASE("a sink that blocks keeps no lease from being renewed, in a program with one thread", "[integration]")
+TEST_CASE_METHOD(
+    RedisTest, "a sink that blocks keeps no lease from being renewed, in a program with one thread", "[integration]")
 {
-    require_redis();
-    RedisServer const server;
     std::atomic<int> lines = 0;
     std::atomic<bool> blocks = true;
     {

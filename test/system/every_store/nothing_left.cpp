@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a store held in memory goes with it, whichever store it was.
+// The memory of a store is freed with it, for every kind of store.
 #include "harness/etcd_server.hpp"
 #include "harness/redis_server.hpp"
 #include "harness/zookeeper_server.hpp"
@@ -54,23 +54,17 @@ void hold_and_let_go(std::string const& url)
 
 } // namespace
 
-TEST_CASE("a lease on Redis leaves nothing of its store in memory", "[integration]")
+TEST_CASE_METHOD(RedisTest, "a lease on Redis leaves nothing of its store in memory", "[integration]")
 {
-    require_redis();
-    RedisServer const server;
     hold_and_let_go(server.url());
 }
 
-TEST_CASE("a lease on etcd leaves nothing of its store in memory", "[etcd]")
+TEST_CASE_METHOD(EtcdTest, "a lease on etcd leaves nothing of its store in memory", "[etcd]")
 {
-    require_etcd();
-    EtcdServer const server;
     hold_and_let_go(server.url());
 }
 
-TEST_CASE("a lease on ZooKeeper leaves nothing of its store in memory", "[zookeeper]")
+TEST_CASE_METHOD(ZookeeperTest, "a lease on ZooKeeper leaves nothing of its store in memory", "[zookeeper]")
 {
-    require_zookeeper();
-    ZookeeperServer const server;
     hold_and_let_go(server.url());
 }

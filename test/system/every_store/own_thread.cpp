@@ -66,45 +66,40 @@ std::chrono::steady_clock::duration run(std::string const& url, std::string cons
 
 } // namespace
 
-TEST_CASE("a handler that blocks the only thread costs no lease on Redis where the store has its own", "[integration]")
+TEST_CASE_METHOD(
+    RedisTest, "a handler that blocks the only thread costs no lease on Redis where the store has its own",
+    "[integration]")
 {
-    require_redis();
-    RedisServer const server;
     hold_under_a_handler_that_blocks(server.url(), 1000ms);
 }
 
-TEST_CASE("a handler that blocks the only thread costs no lease on etcd where the store has its own", "[etcd]")
+TEST_CASE_METHOD(
+    EtcdTest, "a handler that blocks the only thread costs no lease on etcd where the store has its own", "[etcd]")
 {
-    require_etcd();
-    EtcdServer const server;
     hold_under_a_handler_that_blocks(server.url(), 2500ms);
 }
 
-TEST_CASE(
-    "a handler that blocks the only thread costs no lease on ZooKeeper where the store has its own", "[zookeeper]")
+TEST_CASE_METHOD(
+    ZookeeperTest, "a handler that blocks the only thread costs no lease on ZooKeeper where the store has its own",
+    "[zookeeper]")
 {
-    require_zookeeper();
-    ZookeeperServer const server;
     hold_under_a_handler_that_blocks(server.url(), 1000ms);
 }
 
-TEST_CASE("a program ends well whatever its store's thread is at", "[integration]")
+TEST_CASE_METHOD(RedisTest, "a program ends well whatever its store's thread is at", "[integration]")
 {
-    require_redis();
-    RedisServer const server;
     for (std::string const how : {"static-before", "static-after", "leaked", "runs-on", "exit-elsewhere"})
         for (auto const& url : {server.url(), std::string("memory://")})
             for (int round = 0; round < 3; ++round) {
                 INFO(how << " " << url);
-                // what an earlier one held expires later
+                // the leases of an earlier one expire later
                 CHECK(run(url, how, how + std::to_string(round)) < 5s);
             }
 }
 
-TEST_CASE("leases dropped just before the end of the program are released by the store's thread", "[integration]")
+TEST_CASE_METHOD(
+    RedisTest, "leases dropped just before the end of the program are released by the store's thread", "[integration]")
 {
-    require_redis();
-    RedisServer const server;
     asio::io_context context;
     auto const store = connect(context, server.url());
     Lock const lock(store, LockConfig{"job", 20s, {}});

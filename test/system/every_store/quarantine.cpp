@@ -14,7 +14,6 @@
 #include <string>
 #include <utility>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 
@@ -84,17 +83,14 @@ void check_waiters(QuarantineCase const& store)
 
 } // namespace
 
-TEST_CASE("on Redis a waiter gets a number when its quarantine is over", "[redis][quarantine]")
+TEST_CASE_METHOD(RedisTest, "on Redis a waiter gets a number when its quarantine is over", "[redis][quarantine]")
 {
-    require_redis();
-    RedisServer const server;
     check_waiters({server.url(), 3s, 1500ms, 1s});
 }
 
-TEST_CASE(
-    "on etcd a waiter gets a number when its quarantine is over, which counts whole seconds", "[etcd][quarantine]")
+TEST_CASE_METHOD(
+    EtcdTest, "on etcd a waiter gets a number when its quarantine is over, which counts whole seconds",
+    "[etcd][quarantine]")
 {
-    require_etcd();
-    EtcdServer const server;
     check_waiters({server.url(), 3s, 2s, 2500ms});
 }

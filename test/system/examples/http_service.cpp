@@ -24,7 +24,6 @@
 #include <thread>
 #include <vector>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 using asio::ip::tcp;
@@ -93,7 +92,7 @@ private:
     bool last_ = false;
 };
 
-/** What a client sees that sends one request after the other until the service closes the connection. */
+/** The replies to a client that sends one request after the other until the service closes the connection. */
 struct HttpVisit {
     std::size_t answered = 0;
     std::size_t wrong = 0;
@@ -116,10 +115,8 @@ HttpVisit visit_until_closed(std::uint16_t port)
 
 } // namespace
 
-TEST_CASE("SIGTERM lets an HTTP service answer what it has, and give its slot back", "[redis][http]")
+TEST_CASE_METHOD(RedisTest, "SIGTERM lets an HTTP service answer what it has, and give its slot back", "[redis][http]")
 {
-    require_redis();
-    RedisServer const server;
     ScratchDirectory const directory;
     HttpInstance instance(server, directory, "http");
     REQUIRE(instance.listens());
@@ -146,10 +143,10 @@ TEST_CASE("SIGTERM lets an HTTP service answer what it has, and give its slot ba
     CHECK(server.client().keys("http:*").empty());
 }
 
-TEST_CASE("an HTTP service that loses its store answers what it has, closes its port, and comes back", "[redis][http]")
+TEST_CASE_METHOD(
+    RedisTest, "an HTTP service that loses its store answers what it has, closes its port, and comes back",
+    "[redis][http]")
 {
-    require_redis();
-    RedisServer server;
     ScratchDirectory const directory;
     HttpInstance instance(server, directory, "http");
     REQUIRE(instance.listens());
@@ -164,7 +161,7 @@ TEST_CASE("an HTTP service that loses its store answers what it has, closes its 
         CHECK(seen.wrong == 0);
         told += seen.told_to_close ? 1U : 0U;
     }
-    // those that were in the middle of a request got their answer
+    // clients in the middle of a request got their answer
     CHECK(told > 0);
     REQUIRE(eventually([&] { return instance.process.count("drained") == 1; }));
     CHECK_FALSE(HttpClient(instance.port).connected());
@@ -177,10 +174,8 @@ TEST_CASE("an HTTP service that loses its store answers what it has, closes its 
     CHECK(instance.process.end(SIGTERM, 5s) == ExitStatus{0, 0});
 }
 
-TEST_CASE("a third HTTP instance listens only after one of two has lost its slot", "[redis][http]")
+TEST_CASE_METHOD(RedisTest, "a third HTTP instance listens only after one of two has lost its slot", "[redis][http]")
 {
-    require_redis();
-    RedisServer const server;
     ScratchDirectory const directory;
     RunningStore const operations{server.url()};
     HttpInstance first(server, directory, "first");

@@ -19,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 
@@ -102,10 +101,9 @@ std::unique_ptr<Candidate> taken_out(ContendedKeys& candidates, Candidate const&
 
 } // namespace
 
-TEST_CASE("another process leads after a leader dies, stalls or resigns, and followers see it", "[redis][leader]")
+TEST_CASE_METHOD(
+    RedisTest, "another process leads after a leader dies, stalls or resigns, and followers see it", "[redis][leader]")
 {
-    require_redis();
-    RedisServer const server;
     ScratchDirectory const directory;
     ContendedKeys candidates;
     for (auto const* name : {"anna", "boris", "carla", "dora"})

@@ -22,7 +22,6 @@
 #include <string>
 #include <vector>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 
@@ -32,7 +31,7 @@ namespace
 constexpr auto limit_ttl = 1500ms;
 constexpr std::uint32_t most_jobs = 3;
 
-/** What happened at the places, in one log that all processes append to, and the test as well. */
+/** The events at the places, in one log to which all processes and the test append. */
 struct LimitLog {
     /// the process that uses each place at the end of the log
     std::map<std::uint32_t, std::string> in_use;
@@ -69,10 +68,10 @@ LimitLog read_log(std::string const& file)
 
 } // namespace
 
-TEST_CASE("no more jobs run than the limit allows, and a killed process gives its places to others", "[redis][limit]")
+TEST_CASE_METHOD(
+    RedisTest, "no more jobs run than the limit allows, and a killed process gives its places to others",
+    "[redis][limit]")
 {
-    require_redis();
-    RedisServer const server;
     ScratchDirectory const directory;
     RunningStore const operations{server.url()};
     auto const file = directory.file("log");

@@ -24,7 +24,6 @@
 #include <utility>
 #include <vector>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 
@@ -120,15 +119,14 @@ std::int64_t scheduler_clock()
 
 } // namespace
 
-TEST_CASE("each job is done once at each time, although processes die or are stopped in it", "[redis][scheduler]")
+TEST_CASE_METHOD(
+    RedisTest, "each job is done once at each time, although processes die or are stopped in it", "[redis][scheduler]")
 {
-    require_redis();
-    RedisServer const server;
     ScratchDirectory const directory;
     Schedulers const schedulers(server.url(), directory);
     for (auto const& process : schedulers.all())
         REQUIRE(eventually([&] { return process->count("ready") > 0; }, 20s));
-    // what is scheduled after the next time concerns all of them
+    // jobs scheduled after the next time concern all of them
     auto const every = scheduler_every.count();
     auto const first = (scheduler_clock() / every + 2) * every;
 
@@ -142,7 +140,7 @@ TEST_CASE("each job is done once at each time, although processes die or are sto
         auto const starts = victim.count("ready");
         fault == 1 ? victim.pause() : victim.kill();
         left += runs.size();
-        // what it has done, and could not mark as done: the gap that examples/scheduler.cpp names
+        // jobs that it has done and could not mark as done: the gap that examples/scheduler.cpp names
         for (auto const& [run, count] : Schedulers::reported(victim, "done"))
             if (!redis.get(Schedulers::key(run)).value_or("").starts_with("kept/"))
                 may_be_repeated.insert(run);

@@ -21,7 +21,6 @@
 #include <string>
 #include <vector>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 
@@ -92,10 +91,10 @@ std::map<std::string, int> most_in_use(ServiceProcess const& resources)
 
 } // namespace
 
-TEST_CASE("services share resources within their limits, and get back what a killed worker used", "[redis][resources]")
+TEST_CASE_METHOD(
+    RedisTest, "services share resources within their limits, and get back what a killed worker used",
+    "[redis][resources]")
 {
-    require_redis();
-    RedisServer const server;
     ScratchDirectory const directory;
     auto const port = std::to_string(free_port());
     ServiceProcess resources(

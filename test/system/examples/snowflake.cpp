@@ -4,6 +4,7 @@
 #include "faults/wall_clock.hpp"
 #include "harness/child_process.hpp"
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 #include "harness/redis_server.hpp"
 #include "harness/scratch_directory.hpp"
 #include "system/support/running_store.hpp"
@@ -30,7 +31,6 @@
 #include <utility>
 #include <vector>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 using asio::ip::tcp;
@@ -111,7 +111,7 @@ private:
 };
 
 /** One client of one instance: asks for an ID as soon as it has the last one. */
-class SnowflakeClient
+class SnowflakeClient : Immovable
 {
 public:
     explicit SnowflakeClient(std::uint16_t port)
@@ -119,8 +119,6 @@ public:
         , thread_([this] { run(); })
     {
     }
-    SnowflakeClient(SnowflakeClient const&) = delete;
-    SnowflakeClient& operator=(SnowflakeClient const&) = delete;
     ~SnowflakeClient() { (void)stop(); }
 
     /** How many IDs it has got. */
@@ -238,7 +236,7 @@ SnowflakeRun run_snowflakes(std::chrono::milliseconds reuse_after)
             victim.step_clock(std::chrono::milliseconds(random() % 900) - largest_offset);
         }
     }
-    // whatever happened to them, all serve again
+    // after all faults, every service serves again
     for (auto const& client : clients) {
         auto const before = client->count();
         CHECK(eventually([&] { return client->count() > before; }, 20s));

@@ -23,7 +23,6 @@
 #include <thread>
 #include <vector>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 
@@ -93,11 +92,10 @@ void stop_in_a_payment(StockProcesses const& processes, std::size_t& kills)
 
 } // namespace
 
-TEST_CASE(
-    "orders of killed and stopped processes lose no piece, and a stopped one books nothing late", "[redis][stock]")
+TEST_CASE_METHOD(
+    RedisTest, "orders of killed and stopped processes lose no piece, and a stopped one books nothing late",
+    "[redis][stock]")
 {
-    require_redis();
-    RedisServer const server;
     ScratchDirectory const directory(ScratchDirectory::Place::memory);
     auto const database = directory.file("stock.db");
     StockProcesses processes;

@@ -15,7 +15,6 @@
 #include <string>
 #include <thread>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 
@@ -110,10 +109,8 @@ TEST_CASE("a worker that is paused for longer than the ttl does no job under the
     test.check_end();
 }
 
-TEST_CASE("a worker ends with the reason when no number can ever become free", "[redis][worker]")
+TEST_CASE_METHOD(RedisTest, "a worker ends with the reason when no number can ever become free", "[redis][worker]")
 {
-    require_redis();
-    RedisServer const server;
     ScratchDirectory const directory;
     // a value that never expires, which no lease may take
     server.client().call("SET", "worker:0", "not a lease");

@@ -7,6 +7,8 @@
 //   lost LEFT_MS REASON     how long the lease was still valid when the token fired, and why it did
 //   failed ERROR MESSAGE | DETAIL
 // until SIGTERM; then `released OUTCOME` if it holds the lock, and the exit code is 0.
+#include "harness/program.hpp"
+
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -19,7 +21,6 @@
 #include <sys/resource.h>
 
 #include <chrono>
-#include <cstdio>
 #include <exception>
 #include <fstream>
 #include <iostream>
@@ -81,12 +82,8 @@ asio::awaitable<void> end(asio::io_context& context, tenure::Lease& lease)
     context.stop();
 }
 
-} // namespace
-
-int main(int count, char** argument)
-try {
-    if (count != 6)
-        throw std::runtime_error("usage: bounded_worker URL KEY TTL_MS WAIT_MS MEGABYTES");
+void run(char** argument)
+{
     asio::io_context context{1};
     tenure::Store const store =
         tenure::connect(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()});
@@ -94,19 +91,14 @@ try {
     if (auto const megabytes = std::stoul(argument[5]); megabytes != 0)
         limit_data(megabytes);
     tenure::Lease lease;
-    std::exception_ptr failure;
-    asio::co_spawn(
-        context, hold_on(store, lock, milliseconds{std::stoll(argument[4])}, lease), [&](std::exception_ptr error) {
-            if (!error)
-                return;
-            failure = error;
-            context.stop();
-        });
+    asio::co_spawn(context, hold_on(store, lock, milliseconds{std::stoll(argument[4])}, lease), tenure::test::rethrow);
     asio::co_spawn(context, end(context, lease), [&](std::exception_ptr) {});
     context.run();
-    if (failure)
-        std::rethrow_exception(failure);
-} catch (std::exception const& error) {
-    std::fprintf(stderr, "bounded_worker: %s\n", error.what());
-    return 1;
+}
+
+} // namespace
+
+int main(int count, char** argument)
+{
+    return tenure::test::run_program("bounded_worker URL KEY TTL_MS WAIT_MS MEGABYTES", count, argument, run);
 }

@@ -3,7 +3,10 @@
 //   copied_process URL KEY TTL_MS WAIT_MS
 // Prints `ready` when the image may be taken. SIGUSR1 resumes the copy, which acquires the lock: it prints `held` or
 // the error. It ends at the next SIGUSR1.
+#include "awaited_signal.hpp"
 #include "copied_image.hpp"
+
+#include "harness/program.hpp"
 
 #include <tenure/tenure.hpp>
 
@@ -12,13 +15,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
-#include <signal.h>
-
 #include <chrono>
-#include <cstdio>
-#include <exception>
 #include <iostream>
-#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -28,44 +26,30 @@ namespace
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-void wait_for_signal()
-{
-    sigset_t wanted;
-    ::sigemptyset(&wanted);
-    ::sigaddset(&wanted, SIGUSR1);
-    int number = 0;
-    ::sigwait(&wanted, &number);
-}
-
-void acquire(tenure::Store const& store, char** argument)
+void acquire(tenure::Store const& store, tenure::test::AwaitedSignal const& signal, char** argument)
 {
     tenure::Lock const lock{store, {.key = argument[2], .ttl = std::chrono::milliseconds{std::stoll(argument[3])}}};
     store.async_ready(10s, asio::use_future).get();
     std::cout << "ready" << std::endl;
-    wait_for_signal();
+    signal.wait();
     tenure::test::resume_copied_image();
     tenure::AcquireOptions options;
     options.wait = std::chrono::milliseconds{std::stoll(argument[4])};
     auto const result = lock.async_acquire(options, asio::as_tuple(asio::use_future)).get();
     auto const& error = std::get<0>(result);
     std::cout << (error ? error.message() : "held") << std::endl;
-    wait_for_signal();
+    signal.wait();
 }
 
 void run(char** argument)
 {
-    // before there is another thread
-    sigset_t wanted;
-    ::sigemptyset(&wanted);
-    ::sigaddset(&wanted, SIGUSR1);
-    ::pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
-
+    tenure::test::AwaitedSignal const signal(SIGUSR1);
     asio::io_context context{1};
     auto work = asio::make_work_guard(context);
     std::thread thread{[&] { context.run(); }};
     tenure::StoreOptions options;
     options.worker_name = "copy";
-    acquire(tenure::connect(context.get_executor(), argument[1], options), argument);
+    acquire(tenure::connect(context.get_executor(), argument[1], options), signal, argument);
     work.reset();
     thread.join();
 }
@@ -73,11 +57,6 @@ void run(char** argument)
 } // namespace
 
 int main(int count, char** argument)
-try {
-    if (count != 5)
-        throw std::runtime_error("usage: copied_process URL KEY TTL_MS WAIT_MS");
-    run(argument);
-} catch (std::exception const& error) {
-    std::fprintf(stderr, "copied_process: %s\n", error.what());
-    return 1;
+{
+    return tenure::test::run_program("copied_process URL KEY TTL_MS WAIT_MS", count, argument, run);
 }

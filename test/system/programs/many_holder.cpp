@@ -2,6 +2,8 @@
 // A process that holds many locks with long names until it is killed.
 //   many_holder URL COUNT NAME_LENGTH TTL_MS
 // It prints `held`, or the error of the first acquisition that failed, and then `lost` as soon as a lease is lost.
+#include "harness/program.hpp"
+
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/io_context.hpp>
@@ -10,8 +12,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
-#include <exception>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,11 +64,6 @@ void run(char** argument)
 } // namespace
 
 int main(int count, char** argument)
-try {
-    if (count != 5)
-        throw std::runtime_error("usage: many_holder URL COUNT NAME_LENGTH TTL_MS");
-    run(argument);
-} catch (std::exception const& error) {
-    std::fprintf(stderr, "many_holder: %s\n", error.what());
-    return 1;
+{
+    return tenure::test::run_program("many_holder URL COUNT NAME_LENGTH TTL_MS", count, argument, run);
 }

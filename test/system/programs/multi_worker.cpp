@@ -4,6 +4,7 @@
 //   multi_worker URL AUDIT_FILE PREFIX KEYS TTL_MS LONGEST_HOLD_MS END
 // The keys are PREFIX0 and so on, as many as KEYS says. END is in ns of CLOCK_BOOTTIME. An error of the store ends it.
 #include "harness/auditor.hpp"
+#include "harness/program.hpp"
 
 #include <tenure/tenure.hpp>
 
@@ -19,8 +20,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <exception>
 #include <numeric>
 #include <random>
 #include <stdexcept>
@@ -108,26 +107,23 @@ asio::awaitable<void> take_turns(tenure::Store store, Auditor& auditor, Plan pla
     }
 }
 
-} // namespace
-
-int main(int count, char** argument)
-try {
-    if (count != 8)
-        throw std::runtime_error("usage: multi_worker URL AUDIT_FILE PREFIX KEYS TTL_MS LONGEST_HOLD_MS END");
+void run(char** argument)
+{
     auto auditor = Auditor::open(argument[2]);
     asio::io_context context{1};
     auto store = tenure::connect(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()});
     Plan const plan{
         argument[3], static_cast<std::uint32_t>(std::stoul(argument[4])), milliseconds{std::stoll(argument[5])},
         std::stoll(argument[6]), std::stoll(argument[7])};
-    std::exception_ptr failure;
     // the store closes at the end, when what was given back is released
-    asio::co_spawn(
-        context, take_turns(std::move(store), auditor, plan), [&](std::exception_ptr error) { failure = error; });
+    asio::co_spawn(context, take_turns(std::move(store), auditor, plan), tenure::test::rethrow);
     context.run();
-    if (failure)
-        std::rethrow_exception(failure);
-} catch (std::exception const& error) {
-    std::fprintf(stderr, "multi_worker: %s\n", error.what());
-    return 1;
+}
+
+} // namespace
+
+int main(int count, char** argument)
+{
+    return tenure::test::run_program(
+        "multi_worker URL AUDIT_FILE PREFIX KEYS TTL_MS LONGEST_HOLD_MS END", count, argument, run);
 }

@@ -6,6 +6,7 @@
 // nothing for REST_MS after a release. HOLD_MS and REST_MS are ranges: 500-2000. An error of the store ends it. It is
 // also compiled with older versions of the library.
 #include "harness/auditor.hpp"
+#include "harness/program.hpp"
 #include "system/programs/audited_hold.hpp"
 
 #include <tenure/tenure.hpp>
@@ -20,7 +21,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <random>
 #include <stdexcept>
@@ -101,10 +101,9 @@ void run(char** argument)
         Between{argument[5]}, Between{argument[6]}, boottime_ns() + std::stoll(argument[7]) * 1'000'000'000};
 
     asio::io_context context{1};
-    std::exception_ptr failure;
     auto const done = [&](std::exception_ptr error) {
-        failure = error;
         context.stop();
+        tenure::test::rethrow(error);
     };
     auto const store = tenure::connect(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()});
     if (size == "lock") {
@@ -115,18 +114,12 @@ void run(char** argument)
         asio::co_spawn(context, take_turns(pool, auditor, plan), done);
     }
     context.run();
-    if (failure)
-        std::rethrow_exception(failure);
 }
 
 } // namespace
 
 int main(int count, char** argument)
-try {
-    if (count != 8)
-        throw std::runtime_error("usage: patient_worker URL AUDIT_FILE SIZE TTL_MS HOLD_MS REST_MS SECONDS");
-    run(argument);
-} catch (std::exception const& error) {
-    std::fprintf(stderr, "patient_worker: %s\n", error.what());
-    return 1;
+{
+    return tenure::test::run_program(
+        "patient_worker URL AUDIT_FILE SIZE TTL_MS HOLD_MS REST_MS SECONDS", count, argument, run);
 }

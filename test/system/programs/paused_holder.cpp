@@ -2,19 +2,18 @@
 // A process that holds a lock until SIGUSR1, and whose first act then is to ask whether the lease is valid.
 //   paused_holder URL KEY TTL_MS
 // Prints `held`, and in the end `valid V cancelled C state S release R`.
+#include "awaited_signal.hpp"
+
+#include "harness/program.hpp"
+
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
-#include <signal.h>
-
 #include <chrono>
-#include <cstdio>
-#include <exception>
 #include <iostream>
-#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -25,25 +24,18 @@ namespace asio = boost::asio;
 
 void hold(char** argument)
 {
-    sigset_t wanted;
-    ::sigemptyset(&wanted);
-    ::sigaddset(&wanted, SIGUSR1);
-    ::pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
-
+    tenure::test::AwaitedSignal const signal(SIGUSR1);
     asio::io_context context{1};
     auto work = asio::make_work_guard(context);
     std::thread thread{[&] { context.run(); }};
     {
-        tenure::StoreOptions options;
-        options.log = tenure::silent_log_sink();
         tenure::Lock const lock{
-            tenure::connect(context.get_executor(), argument[1], options),
+            tenure::connect(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()}),
             {.key = argument[2], .ttl = std::chrono::milliseconds{std::stoll(argument[3])}}};
         auto lease = lock.async_acquire(asio::use_future).get();
         std::cout << "held" << std::endl;
 
-        int number = 0;
-        ::sigwait(&wanted, &number);
+        signal.wait();
         bool const valid = lease.valid();
         bool const cancelled = lease.token().cancelled();
         auto const state = lease.state();
@@ -58,11 +50,6 @@ void hold(char** argument)
 } // namespace
 
 int main(int count, char** argument)
-try {
-    if (count != 4)
-        throw std::runtime_error("usage: paused_holder URL KEY TTL_MS");
-    hold(argument);
-} catch (std::exception const& error) {
-    std::fprintf(stderr, "paused_holder: %s\n", error.what());
-    return 1;
+{
+    return tenure::test::run_program("paused_holder URL KEY TTL_MS", count, argument, hold);
 }

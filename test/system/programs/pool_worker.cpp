@@ -3,6 +3,7 @@
 //   pool_worker URL AUDIT_FILE SIZE TTL_MS LONGEST_HOLD_MS SECONDS
 // Errors of the store end a turn, not the process: servers may come and go under it.
 #include "harness/auditor.hpp"
+#include "harness/program.hpp"
 #include "system/programs/audited_hold.hpp"
 
 #include <tenure/tenure.hpp>
@@ -17,10 +18,8 @@
 
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <random>
-#include <stdexcept>
 #include <string>
 
 namespace
@@ -55,27 +54,25 @@ asio::awaitable<void> take_turns(tenure::SlotPool pool, Auditor& auditor, Plan p
     }
 }
 
-} // namespace
-
-int main(int count, char** argument)
-try {
-    if (count != 7)
-        throw std::runtime_error("usage: pool_worker URL AUDIT_FILE SIZE TTL_MS LONGEST_HOLD_MS SECONDS");
+void run(char** argument)
+{
     auto auditor = Auditor::open(argument[2]);
     asio::io_context context{1};
     tenure::SlotPool const pool{
         tenure::connect(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()}),
         {.size = static_cast<std::uint32_t>(std::stoul(argument[3])), .ttl = milliseconds{std::stoll(argument[4])}}};
     Plan const plan{std::stoll(argument[5]), boottime_ns() + std::stoll(argument[6]) * 1'000'000'000};
-    std::exception_ptr failure;
     asio::co_spawn(context, take_turns(pool, auditor, plan), [&](std::exception_ptr error) {
-        failure = error;
         context.stop();
+        tenure::test::rethrow(error);
     });
     context.run();
-    if (failure)
-        std::rethrow_exception(failure);
-} catch (std::exception const& error) {
-    std::fprintf(stderr, "pool_worker: %s\n", error.what());
-    return 1;
+}
+
+} // namespace
+
+int main(int count, char** argument)
+{
+    return tenure::test::run_program(
+        "pool_worker URL AUDIT_FILE SIZE TTL_MS LONGEST_HOLD_MS SECONDS", count, argument, run);
 }

@@ -75,14 +75,17 @@ void settle(LiveBackend& live)
     static_cast<void>(live.release(claim_of(range, owner(77), 0)));
 }
 
+/** Fixture: a backend that delays claims after a failover. */
+struct DelayingTest : RedisTest {
+    RedisClient client = server.client();
+    LiveBackend live{delaying(server)};
+};
+
 } // namespace
 
-TEST_CASE("the first use of a server waits for one ttl, and no later one does", "[redis][backend][delay]")
+TEST_CASE_METHOD(
+    DelayingTest, "the first use of a server waits for one ttl, and no later one does", "[redis][backend][delay]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(delaying(server));
     auto const range = numbered_keys("pool:", 3);
     auto const busy = expect<Busy>(live.claim(asking(live, range, owner(1), 600ms)));
     REQUIRE(busy.earliest_expiry);
@@ -156,11 +159,10 @@ TEST_CASE("a renewal with a longer ttl is waited for after a restart too", "[red
     CHECK(busy.earliest_expiry.value() == 5s);
 }
 
-TEST_CASE(
-    "where the marker is lost with the leases, each ttl that is asked for is waited for", "[redis][backend][delay]")
+TEST_CASE_METHOD(
+    RedisTest, "where the marker is lost with the leases, each ttl that is asked for is waited for",
+    "[redis][backend][delay]")
 {
-    require_redis();
-    RedisServer server;
     LiveBackend live(delaying(server));
     settle(live);
     static_cast<void>(expect<Granted>(live.claim(asking(live, named_key("job"), owner(1), 900ms))));
@@ -176,12 +178,10 @@ TEST_CASE(
     CHECK(expect<Busy>(live.claim(asking(live, named_key("job"), owner(2), 400ms))).earliest_expiry.value() == 700ms);
 }
 
-TEST_CASE("claims open after the longest ttl also where the server's clock was set back", "[redis][backend][delay]")
+TEST_CASE_METHOD(
+    DelayingTest, "claims open after the longest ttl also where the server's clock was set back",
+    "[redis][backend][delay]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(delaying(server));
     settle(live);
     auto const in_an_hour = std::chrono::system_clock::now().time_since_epoch() + 1h;
     auto const opens = std::chrono::duration_cast<std::chrono::milliseconds>(in_an_hour).count();
@@ -191,12 +191,10 @@ TEST_CASE("claims open after the longest ttl also where the server's clock was s
     CHECK(granted_after(live, named_key("job"), 300ms) < 3s);
 }
 
-TEST_CASE("a marker that is something else refuses claims and renewals, and is left alone", "[redis][backend][delay]")
+TEST_CASE_METHOD(
+    DelayingTest, "a marker that is something else refuses claims and renewals, and is left alone",
+    "[redis][backend][delay]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(delaying(server));
     settle(live);
     static_cast<void>(expect<Granted>(live.claim(asking(live, named_key("held"), owner(1), 5s))));
     client.call("SET", marker, "somebody's/0123");
@@ -209,10 +207,8 @@ TEST_CASE("a marker that is something else refuses claims and renewals, and is l
     static_cast<void>(expect<Released>(live.release(claim_of(named_key("held"), owner(1), 0))));
 }
 
-TEST_CASE("a large pool is closed and opens like a lock", "[redis][backend][delay]")
+TEST_CASE_METHOD(RedisTest, "a large pool is closed and opens like a lock", "[redis][backend][delay]")
 {
-    require_redis();
-    RedisServer server;
     LiveBackend live(delaying(server));
     auto const range = numbered_keys("pool:", 5000);
     CHECK(expect<Busy>(live.claim(asking(live, range, owner(1), 400ms))).earliest_expiry.value() == 400ms);
@@ -260,10 +256,9 @@ TEST_CASE("the delay needs two permissions more, and a missing one is named", "[
     CHECK(server.client().keys("P:*").empty());
 }
 
-TEST_CASE("without the delay nothing is asked of a server that was not asked before", "[redis][backend][delay]")
+TEST_CASE_METHOD(
+    RedisTest, "without the delay nothing is asked of a server that was not asked before", "[redis][backend][delay]")
 {
-    require_redis();
-    RedisServer server;
     auto client = server.client();
     bool const delays = GENERATE(false, true);
     auto config = config_of(server);

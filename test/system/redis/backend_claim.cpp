@@ -22,12 +22,9 @@ using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 
-TEST_CASE("a claim gives its key the ttl, and busy says when the first key expires", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "a claim gives its key the ttl, and busy says when the first key expires", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const range = numbered_keys("pool:", 2);
     for (unsigned i = 0; i < 2; ++i) {
         CHECK(expect<Granted>(live.claim(range, owner(i))).ttl == 5s);
@@ -42,12 +39,9 @@ TEST_CASE("a claim gives its key the ttl, and busy says when the first key expir
     CHECK(*busy.earliest_expiry > 0ms);
 }
 
-TEST_CASE("every number of held keys at the front leaves the next one to be found", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "every number of held keys at the front leaves the next one to be found", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const fencing = GENERATE(true, false);
     auto const range = numbered_keys("pool:", 150);
     for (unsigned held = 0; held < 150; ++held)
@@ -59,12 +53,9 @@ TEST_CASE("every number of held keys at the front leaves the next one to be foun
     }
 }
 
-TEST_CASE("fencing tokens rise, also where the counter is lost or ahead of the clock", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "fencing tokens rise, also where the counter is lost or ahead of the clock", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     // a transaction, the script for a pool, and the script for later attempts
     auto const [range, earlier] = GENERATE(table<KeyRangePtr, bool>(
         {{named_key("job"), false}, {numbered_keys("{jobs}:", 2), false}, {named_key("{jobs}:nightly"), true}}));
@@ -102,12 +93,10 @@ TEST_CASE("fencing tokens rise, also where the counter is lost or ahead of the c
     CHECK(last == 9007199254740994);
 }
 
-TEST_CASE("claims of one turn share a transaction and a token, and none of them costs another", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "claims of one turn share a transaction and a token, and none of them costs another",
+    "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     client.call("SET", "lock-3", "python", "PX", 4000);
     auto const multi_calls = [&] {
         auto const line = client.info("cmdstat_multi");
@@ -135,12 +124,9 @@ TEST_CASE("claims of one turn share a transaction and a token, and none of them 
     }
 }
 
-TEST_CASE("a server that has forgotten the draw is sent it again, and the grant stands", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "a server that has forgotten the draw is sent it again, and the grant stands", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     std::uint64_t last = 0;
     for (int i = 0; i < 3; ++i) {
         client.call("SCRIPT", "FLUSH");
@@ -151,13 +137,10 @@ TEST_CASE("a server that has forgotten the draw is sent it again, and the grant 
     }
 }
 
-TEST_CASE(
-    "owners that ask a pool in one turn get its first free keys, and the rest are told it is held", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "owners that ask a pool in one turn get its first free keys, and the rest are told it is held",
+    "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const fencing = GENERATE(true, false);
     auto const size = GENERATE(10U, 300U);
     auto const range = numbered_keys("pool:", size);
@@ -192,12 +175,10 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("a claim that waits takes the key or one place in the line, and the grant ends the place", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "a claim that waits takes the key or one place in the line, and the grant ends the place",
+    "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const range = GENERATE(named_key("job"), numbered_keys("job:", 2));
     auto const line = "{" + range->prefix + "}:waiting";
     for (std::uint32_t i = 0; i < range->count; ++i)
@@ -233,12 +214,10 @@ TEST_CASE("a claim that waits takes the key or one place in the line, and the gr
     CHECK(names()[0].text == "another");
 }
 
-TEST_CASE("a counter that holds something else costs the claim, and says which key to delete", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "a counter that holds something else costs the claim, and says which key to delete",
+    "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     if (GENERATE(true, false))
         client.call("RPUSH", "tenure:fence", "x");
     else
@@ -249,7 +228,7 @@ TEST_CASE("a counter that holds something else costs the claim, and says which k
     CHECK(refused.fatal);
     CHECK_THAT(refused.detail, Catch::Matchers::ContainsSubstring("tenure:fence"));
     CHECK_FALSE(client.get("pool:0"));
-    // what a transaction has taken is to be given back
+    // the key that a transaction has taken must be given back
     auto const unconfirmed = expect<Unconfirmed>(live.claim(named_key("job"), owner(1)));
     CHECK(unconfirmed.error == errc::key_conflict);
     CHECK(unconfirmed.fatal);
@@ -258,12 +237,9 @@ TEST_CASE("a counter that holds something else costs the claim, and says which k
     CHECK(client.get("job") == owner(1));
 }
 
-TEST_CASE("a named key without fencing is claimed by a plain SET that others understand", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "a named key without fencing is claimed by a plain SET that others understand", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const range = named_key("job");
     auto const granted = expect<Granted>(live.claim(range, owner(1), false));
     CHECK(granted.fencing_token == 0);
@@ -281,12 +257,9 @@ TEST_CASE("a named key without fencing is claimed by a plain SET that others und
     CHECK(client.get("job") == "python");
 }
 
-TEST_CASE("keys without ttl count as held, and as never freeing only if all are such", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "keys without ttl count as held, and as never freeing only if all are such", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const fencing = GENERATE(true, false);
     client.call("SET", "pool:0", "somebody");
     client.call("RPUSH", "pool:1", "somebody");
@@ -303,12 +276,8 @@ TEST_CASE("keys without ttl count as held, and as never freeing only if all are 
     CHECK(client.get("pool:0") == "somebody");
 }
 
-TEST_CASE("a key of another type with a ttl is held until the ttl ends", "[redis][backend]")
+TEST_CASE_METHOD(LiveBackendTest, "a key of another type with a ttl is held until the ttl ends", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const fencing = GENERATE(true, false);
     client.call("HSET", "pool:0", "a1:1", 1);
     client.call("PEXPIRE", "pool:0", 900);
@@ -330,12 +299,10 @@ TEST_CASE("a key of another type with a ttl is held until the ttl ends", "[redis
     CHECK(client.call("TYPE", "pool:0").text == "hash");
 }
 
-TEST_CASE("a later attempt finds its own claim wherever it is, extends it and takes no other", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "a later attempt finds its own claim wherever it is, extends it and takes no other",
+    "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const fencing = GENERATE(true, false);
     auto const count = GENERATE(1U, 70U, 5000U);
     auto const range = count == 1 ? named_key("pool:0") : numbered_keys("pool:", count);
@@ -361,12 +328,8 @@ TEST_CASE("a later attempt finds its own claim wherever it is, extends it and ta
     }
 }
 
-TEST_CASE("a range of several pages is searched to its end", "[redis][backend]")
+TEST_CASE_METHOD(LiveBackendTest, "a range of several pages is searched to its end", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     constexpr unsigned count = 9000;
     auto const range = numbered_keys("pool:", count);
     // from "pool:0" on, without a reply for each
@@ -385,12 +348,9 @@ TEST_CASE("a range of several pages is searched to its end", "[redis][backend]")
     CHECK(expect<Granted>(live.claim(range, owner(2))).index == 4096);
 }
 
-TEST_CASE("scripts that the server has forgotten are sent again, whatever they do", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "scripts that the server has forgotten are sent again, whatever they do", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const range = numbered_keys("pool:", 2);
     auto const flush = [&] { client.call("SCRIPT", "FLUSH"); };
     flush();

@@ -38,10 +38,9 @@ Finding const& about(Findings const& findings, std::string const& subject)
 
 } // namespace
 
-TEST_CASE("examining a server without persistence and limits finds just that", "[redis][backend][examine]")
+TEST_CASE_METHOD(
+    RedisTest, "examining a server without persistence and limits finds just that", "[redis][backend][examine]")
 {
-    require_redis();
-    RedisServer server;
     LiveBackend live(server);
     auto const findings = live.examine(5s);
     CHECK(about(findings, "version").severity == Severity::ok);
@@ -71,10 +70,8 @@ TEST_CASE(
     CHECK(about(findings, "round trip").severity == Severity::error);
 }
 
-TEST_CASE("examining a replica says that it refuses every claim", "[redis][backend][examine]")
+TEST_CASE_METHOD(RedisTest, "examining a replica says that it refuses every claim", "[redis][backend][examine]")
 {
-    require_redis();
-    RedisServer server;
     server.client().call("REPLICAOF", "127.0.0.1", "1");
     LiveBackend live(server);
     CHECK(about(live.examine(5s), "role").severity == Severity::error);
@@ -87,10 +84,7 @@ TEST_CASE("checks without permission are unverified, and nothing else fails", "[
         {.config = {"user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set "
                     "+del +pexpire +pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen ~P* "
                     "~tenure:fence ~{P*}:waiting ~{P*}:watched"}}};
-    auto config = config_of(server);
-    config.username = "worker";
-    config.password = "secret";
-    LiveBackend live(config);
+    LiveBackend live(worker_of(server));
     auto const findings = live.examine(5s);
     CHECK(about(findings, "version").severity == Severity::ok); // from the reply to HELLO
     for (auto const* const subject : {"persistence", "eviction policy", "replicas", "permissions"}) {
@@ -104,10 +98,7 @@ TEST_CASE("missing permissions are listed where the user may ask", "[redis][back
 {
     require_redis();
     RedisServer server{{.config = {"user worker on >secret resetchannels +@all -incr -publish ~P*"}}};
-    auto config = config_of(server);
-    config.username = "worker";
-    config.password = "secret";
-    LiveBackend live(config);
+    LiveBackend live(worker_of(server));
     if (std::stoi(server.client().info("redis_version")) < 7)
         SKIP("ACL DRYRUN is of Redis 7");
     auto const findings = live.examine(5s);
@@ -131,10 +122,7 @@ TEST_CASE("permissions are not verified where the user may not ask who it is", "
 {
     require_redis();
     RedisServer server{{.config = {"user worker on >secret resetchannels +@all -acl|whoami -incr ~P*"}}};
-    auto config = config_of(server);
-    config.username = "worker";
-    config.password = "secret";
-    LiveBackend live(config);
+    LiveBackend live(worker_of(server));
     CHECK(about(live.examine(5s), "permissions").severity == Severity::unverified);
 }
 
@@ -181,10 +169,7 @@ TEST_CASE("examining a master compares its clock with those of its replicas", "[
     auto client = master.client();
     REQUIRE(eventually([&] { return client.info("connected_slaves") == "4"; }, 30s));
 
-    auto config = config_of(master);
-    config.username = "worker";
-    config.password = "secret";
-    LiveBackend live(config);
+    LiveBackend live(worker_of(master));
     auto const clock_of = [](Findings const& findings, std::uint16_t port) {
         auto const where = "127.0.0.1:" + std::to_string(port) + ": ";
         for (auto const& finding : findings)

@@ -17,12 +17,8 @@ using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 
-TEST_CASE("an inspection reports the holder of each key and the duration", "[redis][backend]")
+TEST_CASE_METHOD(LiveBackendTest, "an inspection reports the holder of each key and the duration", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const range = numbered_keys("pool:", 600);
     static_cast<void>(expect<Granted>(live.claim(range, owner(1))));
     client.call("SET", "pool:1", "python", "PX", 4000);
@@ -64,12 +60,8 @@ TEST_CASE("an inspection reports the holder of each key and the duration", "[red
     CHECK_FALSE(keys[599].held_for);
 }
 
-TEST_CASE("the duration of a holding comes from the owner's second", "[redis][backend]")
+TEST_CASE_METHOD(LiveBackendTest, "the duration of a holding comes from the owner's second", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const now = std::stoll(client.call("TIME").elements.at(0).text);
     auto const ahead = GENERATE(0, 100);
     auto const mine = "host:1/" + std::to_string(now - 60 + ahead) + "/0123456789abcdef0123456789abcdef";
@@ -85,13 +77,10 @@ TEST_CASE("the duration of a holding comes from the owner's second", "[redis][ba
     }
 }
 
-TEST_CASE("an evicted key names the evictor, keeps its ttl, and no message is published", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "an evicted key names the evictor, keeps its ttl, and no message is published", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
     auto listener = server.client();
-    LiveBackend live(server);
     auto const range = numbered_keys("pool:", 2);
     static_cast<void>(expect<Granted>(live.claim(range, owner(1))));
     listener.call("PSUBSCRIBE", "*");
@@ -106,12 +95,8 @@ TEST_CASE("an evicted key names the evictor, keeps its ttl, and no message is pu
     CHECK_FALSE(listener.receive(200ms));
 }
 
-TEST_CASE("a key without ttl or of another type is not evicted", "[redis][backend]")
+TEST_CASE_METHOD(LiveBackendTest, "a key without ttl or of another type is not evicted", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const range = numbered_keys("pool:", 2);
     client.call("SET", "pool:0", "for ever");
     client.call("RPUSH", "pool:1", "x");

@@ -98,10 +98,10 @@ ReleaseRequest release_of(LiveBackend const& live, KeyRangePtr const& range, std
 
 } // namespace
 
-TEST_CASE("a release names the first in line, and each store is notified whose turn it is", "[redis][backend][line]")
+TEST_CASE_METHOD(
+    RedisTest, "a release names the first in line, and each store is notified whose turn it is",
+    "[redis][backend][line]")
 {
-    require_redis();
-    RedisServer server;
     auto client = server.client();
     auto const range = GENERATE(named_key("job"), named_key("{tagged}:job"), numbered_keys("pool:", 3));
     auto const key = range->prefix.front() == '{' ? "{tagged}:job:waiting" : "{" + range->prefix + "}:waiting";
@@ -141,12 +141,8 @@ TEST_CASE("a release names the first in line, and each store is notified whose t
     CHECK(client.keys(key).empty());
 }
 
-TEST_CASE("a store leaves a line alone, wherever it stands in it", "[redis][backend][line]")
+TEST_CASE_METHOD(LiveBackendTest, "a store leaves a line alone, wherever it stands in it", "[redis][backend][line]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const name = name_of(live, client);
     client.call("RPUSH", "{job}:waiting", other, name, other + "0");
     live.on_strand([&] { live.backend().leave_line(named_key("job")); });
@@ -154,11 +150,10 @@ TEST_CASE("a store leaves a line alone, wherever it stands in it", "[redis][back
     CHECK(line(client, "{job}:waiting") == std::vector{other, other + "0"});
 }
 
-TEST_CASE(
-    "releases of one call name one store for each freed key, in one message for each range", "[redis][backend][line]")
+TEST_CASE_METHOD(
+    RedisTest, "releases of one call name one store for each freed key, in one message for each range",
+    "[redis][backend][line]")
 {
-    require_redis();
-    RedisServer server;
     auto client = server.client();
     auto const pool = numbered_keys("pool:", 4);
     LiveBackend releaser(server);
@@ -199,10 +194,8 @@ TEST_CASE(
     CHECK(client.get("pool:2") == "a thief");
 }
 
-TEST_CASE("a key that one call gives back twice names one store", "[redis][backend][line]")
+TEST_CASE_METHOD(RedisTest, "a key that one call gives back twice names one store", "[redis][backend][line]")
 {
-    require_redis();
-    RedisServer server;
     auto client = server.client();
     auto const range = named_key("lock");
     LiveBackend releaser(server);
@@ -219,12 +212,8 @@ TEST_CASE("a key that one call gives back twice names one store", "[redis][backe
     CHECK(line(client, "{lock}:waiting").size() == 1);
 }
 
-TEST_CASE("a key without waiters is released without a message", "[redis][backend][line]")
+TEST_CASE_METHOD(LiveBackendTest, "a key without waiters is released without a message", "[redis][backend][line]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const pool = numbered_keys("pool:", 8);
     auto const lock = named_key("job");
     std::vector<ReleaseRequest> requests;
@@ -243,12 +232,8 @@ TEST_CASE("a key without waiters is released without a message", "[redis][backen
     CHECK(runs_of(client, "lpop") == 0);
 }
 
-TEST_CASE("an observer hears of every release while it watches", "[redis][backend][line]")
+TEST_CASE_METHOD(LiveBackendTest, "an observer hears of every release while it watches", "[redis][backend][line]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const range = numbered_keys("pool:", 2);
     {
         Listener observer(server, range, WatchAs::observer);
@@ -285,12 +270,9 @@ TEST_CASE("an observer hears of every release while it watches", "[redis][backen
     CHECK(runs_of(client, "publish") == published);
 }
 
-TEST_CASE("a quarantined key notifies the first in line, which learns its expiry", "[redis][backend][line]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "a quarantined key notifies the first in line, which learns its expiry", "[redis][backend][line]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const range = numbered_keys("pool:", 2);
     Listener waiter(server, range, WatchAs::waiter);
     client.call("RPUSH", "{pool:}:waiting", name_of(waiter.live, client), other);
@@ -314,10 +296,7 @@ TEST_CASE(
     CAPTURE(without);
     RedisServer server{{.config = {std::string("user worker on >secret &* ") + without}}};
     auto client = server.client();
-    auto config = config_of(server);
-    config.username = "worker";
-    config.password = "secret";
-    LiveBackend live(config);
+    LiveBackend live(worker_of(server));
     auto const lock = named_key("job");
     auto const pool = numbered_keys("pool:", 3);
     Listener waiter(server, lock, WatchAs::waiter);
@@ -349,12 +328,9 @@ TEST_CASE(
     CHECK(line(client, "{job}:waiting") == std::vector{other});
 }
 
-TEST_CASE("another program's key in the place of a line spoils no other line", "[redis][backend][line]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "another program's key in the place of a line spoils no other line", "[redis][backend][line]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const lock = named_key("job");
     Listener waiter(server, lock, WatchAs::waiter);
     client.call("SET", "{job}:waiting", "something else");

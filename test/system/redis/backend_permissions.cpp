@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "system/redis/minimal_permissions.hpp"
 #include "system/support/live_backend.hpp"
 
 #include "harness/redis_server.hpp"
@@ -24,20 +25,9 @@ using Catch::Matchers::ContainsSubstring;
 namespace
 {
 
-// docs/integrators/redis-protocol.md promises that this is enough.
-std::string const minimal =
-    "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
-    "+pttl +incr +time +multi +exec ~P* ~tenure:fence";
-std::string const with_notifications = minimal + " +subscribe +unsubscribe +publish &{P*}:free +lpos +rpush +lpush "
-                                                 "+lpop +lrem +lrange +llen ~{P*}:waiting ~{P*}:watched";
-
-RedisConfig worker_of(RedisServer const& server)
-{
-    auto config = config_of(server);
-    config.username = "worker";
-    config.password = "secret";
-    return config;
-}
+std::string const with_notifications = std::string(minimal_user) +
+                                       " +subscribe +unsubscribe +publish &{P*}:free +lpos +rpush +lpush "
+                                       "+lpop +lrem +lrange +llen ~{P*}:waiting ~{P*}:watched";
 
 void use_everything(LiveBackend& live, bool notifications)
 {
@@ -67,7 +57,7 @@ void use_everything(LiveBackend& live, bool notifications)
 TEST_CASE("the minimal permissions are enough for all that leases do, and nothing is refused", "[redis][backend][acl]")
 {
     require_redis();
-    RedisServer server{{.config = {minimal}}};
+    RedisServer server{{.config = {minimal_user}}};
     auto client = server.client();
     LiveBackend live(worker_of(server));
     use_everything(live, false);
@@ -118,7 +108,7 @@ TEST_CASE("a missing permission is named, with what to grant", "[redis][backend]
         {"", named_key("Q"), false, "~PREFIX*"},
     }));
     CAPTURE(without, advice);
-    RedisServer server{{.config = {minimal + " " + without}}};
+    RedisServer server{{.config = {std::string(minimal_user) + " " + without}}};
     auto client = server.client();
     LiveBackend live(worker_of(server));
     auto const reply = live.claim(range, owner(1), fencing);
@@ -142,7 +132,7 @@ TEST_CASE("without the line's permissions claims go on, and it is said once", "[
 {
     require_redis();
     auto const* const without = GENERATE("-lpos -lrange", "-rpush", "resetkeys ~P* ~tenure:fence");
-    RedisServer server{{.config = {minimal + " " + without}}};
+    RedisServer server{{.config = {std::string(minimal_user) + " " + without}}};
     LiveBackend live(worker_of(server));
     auto const range = named_key("P-lock");
     static_cast<void>(expect<Granted>(live.claim(range, owner(1))));
@@ -160,7 +150,7 @@ TEST_CASE(
     "a release that may not look at the key is refused, and the key is not taken for lost", "[redis][backend][acl]")
 {
     require_redis();
-    RedisServer server{{.config = {minimal}}};
+    RedisServer server{{.config = {minimal_user}}};
     auto client = server.client();
     LiveBackend live(worker_of(server));
     auto const range = named_key("P-lock");

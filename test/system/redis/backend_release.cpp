@@ -15,12 +15,8 @@ using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 
-TEST_CASE("a release leaves a key of another type alone", "[redis][backend]")
+TEST_CASE_METHOD(LiveBackendTest, "a release leaves a key of another type alone", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const range = numbered_keys("pool:", 2);
     REQUIRE(expect<Granted>(live.claim(range, owner(1))).index == 0);
     client.call("DEL", "pool:0");
@@ -29,13 +25,10 @@ TEST_CASE("a release leaves a key of another type alone", "[redis][backend]")
     CHECK(client.call("LLEN", "pool:0").integer == 1);
 }
 
-TEST_CASE("releases of one turn share calls, and a call announces each channel once", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "releases of one turn share calls, and a call announces each channel once", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
     auto listener = server.client();
-    LiveBackend live(server);
     auto const pool = numbered_keys("pool:", 20);
     auto const tagged = named_key("{jobs}:nightly");
     std::vector<ReleaseRequest> requests;
@@ -75,13 +68,10 @@ TEST_CASE("releases of one turn share calls, and a call announces each channel o
     CHECK(stats.find("cmdstat_del:calls=2,") != std::string::npos);
 }
 
-TEST_CASE("a withdrawal frees all keys of its owner, on every page, and announces it", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "a withdrawal frees all keys of its owner, on every page, and announces it", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
     auto listener = server.client();
-    LiveBackend live(server);
     auto const range = numbered_keys("pool:", 5000);
     client.call("SET", "pool:3", owner(1), "PX", 9000);
     client.call("SET", "pool:4", owner(2), "PX", 9000);
@@ -102,10 +92,7 @@ TEST_CASE("a release without permission to publish frees the key, says so once a
     RedisServer server{
         {.config = {"user worker on >secret resetchannels +@all ~*", "acl-pubsub-default resetchannels"}}};
     auto client = server.client();
-    auto config = config_of(server);
-    config.username = "worker";
-    config.password = "secret";
-    LiveBackend live(config);
+    LiveBackend live(worker_of(server));
     client.call("SET", "{pool:}:watched", "1");
     auto const range = numbered_keys("pool:", 1);
     for (unsigned i = 0; i < 3; ++i) {

@@ -30,12 +30,10 @@ std::int64_t calls_of(RedisClient& client, std::string const& command)
 
 } // namespace
 
-TEST_CASE("renewals of one call share script calls, and each gets the answer of its own key", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "renewals of one call share script calls, and each gets the answer of its own key",
+    "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const range = numbered_keys("pool:", 250);
     std::vector<RenewRequest> requests;
     for (unsigned i = 0; i < 250; ++i) {
@@ -69,12 +67,8 @@ TEST_CASE("renewals of one call share script calls, and each gets the answer of 
     CHECK(client.call("EXISTS", "pool:8").integer == 0);
 }
 
-TEST_CASE("renewals with different ttl are kept apart", "[redis][backend]")
+TEST_CASE_METHOD(LiveBackendTest, "renewals with different ttl are kept apart", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const range = numbered_keys("pool:", 4);
     std::vector<RenewRequest> requests;
     for (unsigned i = 0; i < 4; ++i) {
@@ -97,10 +91,7 @@ TEST_CASE("a renewal that may not be made refuses only itself", "[redis][backend
         {.config = {"user worker on >secret resetchannels -@all +@all ~pool:* ~tenure:fence ~{pool:*}:waiting "
                     "~{pool:*}:watched"}}};
     auto client = server.client();
-    auto config = config_of(server);
-    config.username = "worker";
-    config.password = "secret";
-    LiveBackend live(config);
+    LiveBackend live(worker_of(server));
     auto const range = numbered_keys("pool:", 1);
     REQUIRE(expect<Granted>(live.claim(range, owner(1))).index == 0);
     client.call("SET", "other", owner(2), "PX", 4000);
@@ -115,10 +106,8 @@ TEST_CASE("a renewal that may not be made refuses only itself", "[redis][backend
     CHECK(client.pttl("other") <= 4000);
 }
 
-TEST_CASE("a renewal without a connection is not sent, and says so at once", "[redis][backend]")
+TEST_CASE_METHOD(RedisTest, "a renewal without a connection is not sent, and says so at once", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
     LiveBackend live(server);
     auto const range = numbered_keys("pool:", 1);
     REQUIRE(expect<Granted>(live.claim(range, owner(1))).index == 0);

@@ -61,10 +61,8 @@ private:
 
 } // namespace
 
-TEST_CASE("a silent connection costs no lease while the server can be reached", "[redis][backend]")
+TEST_CASE_METHOD(RedisTest, "a silent connection costs no lease while the server can be reached", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
     auto client = server.client();
     auto const mute = std::make_shared<bool>(false);
     int streams = 0;
@@ -100,10 +98,8 @@ TEST_CASE("a silent connection costs no lease while the server can be reached", 
     static_cast<void>(expect<Granted>(live.claim(range, owner(2))));
 }
 
-TEST_CASE("a silent connection that speaks again delivers its late answers", "[redis][backend]")
+TEST_CASE_METHOD(RedisTest, "a silent connection that speaks again delivers its late answers", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
     LiveBackend live(server);
     auto const range = numbered_keys("pool:", 2);
     REQUIRE(expect<Granted>(live.claim(range, owner(1))).index == 0);

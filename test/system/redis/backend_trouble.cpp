@@ -18,12 +18,10 @@ using namespace tenure;
 using namespace tenure::test;
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("a server in trouble refuses for now, in its own words, and grants when it is over", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "a server in trouble refuses for now, in its own words, and grants when it is over",
+    "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const [setting, trouble, well, words] = GENERATE(table<std::string, std::string, std::string, std::string>({
         {"maxmemory", "1", "0", "OOM"},
         {"min-replicas-to-write", "1", "0", "NOREPLICAS"},
@@ -38,12 +36,9 @@ TEST_CASE("a server in trouble refuses for now, in its own words, and grants whe
     CHECK(expect<Granted>(live.claim(range, owner(1), range->numbered)).index == 0);
 }
 
-TEST_CASE("a server that has become a replica is looked up and connected anew", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "a server that has become a replica is looked up and connected anew", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const range = numbered_keys("pool:", 3);
     REQUIRE(expect<Granted>(live.claim(range, owner(1))).index == 0);
     auto const connections = [&] { return std::stoll(client.info("total_connections_received")); };
@@ -62,10 +57,9 @@ TEST_CASE("a server that has become a replica is looked up and connected anew", 
     CHECK(expect<Granted>(live.claim(range, owner(2))).index == 1);
 }
 
-TEST_CASE("a request that cannot be written in time is not sent and leaves nothing", "[redis][backend]")
+TEST_CASE_METHOD(
+    RedisTest, "a request that cannot be written in time is not sent and leaves nothing", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
     LiveBackend live(server);
     auto const range = numbered_keys("pool:", 3);
     server.kill();
@@ -78,10 +72,8 @@ TEST_CASE("a request that cannot be written in time is not sent and leaves nothi
     CHECK(server.client().keys("*").empty());
 }
 
-TEST_CASE("a request that was written to a server that dies is unknown", "[redis][backend]")
+TEST_CASE_METHOD(RedisTest, "a request that was written to a server that dies is unknown", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
     LiveBackend live(server);
     auto const range = numbered_keys("pool:", 3);
     REQUIRE(expect<Granted>(live.claim(range, owner(1))).index == 0);
@@ -99,10 +91,8 @@ TEST_CASE("a request that was written to a server that dies is unknown", "[redis
     CHECK(expect_unknown(*reply).error);
 }
 
-TEST_CASE("after shutdown everything is answered as closed, and no work is left", "[redis][backend]")
+TEST_CASE_METHOD(RedisTest, "after shutdown everything is answered as closed, and no work is left", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
     LiveBackend live(server);
     auto const range = numbered_keys("pool:", 3);
     REQUIRE(expect<Granted>(live.claim(range, owner(1))).index == 0);

@@ -38,12 +38,9 @@ void begin(LiveBackend& live, Watcher& watcher, KeyRangePtr const& range, WatchA
 
 } // namespace
 
-TEST_CASE("an observer's watch is in force and then hints at each release in its range", "[redis][backend]")
+TEST_CASE_METHOD(
+    LiveBackendTest, "an observer's watch is in force and then hints at each release in its range", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const range = numbered_keys("pool:", 2);
     Watcher first;
     Watcher other;
@@ -74,12 +71,8 @@ TEST_CASE("an observer's watch is in force and then hints at each release in its
     });
 }
 
-TEST_CASE("the subscribing connection carries nothing else", "[redis][backend]")
+TEST_CASE_METHOD(LiveBackendTest, "the subscribing connection carries nothing else", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const range = numbered_keys("pool:", 2);
     Watcher watcher;
     begin(live, watcher, range);
@@ -94,12 +87,8 @@ TEST_CASE("the subscribing connection carries nothing else", "[redis][backend]")
     live.on_strand([&] { watcher.watch.reset(); });
 }
 
-TEST_CASE("a broken subscription is announced and set up again", "[redis][backend]")
+TEST_CASE_METHOD(LiveBackendTest, "a broken subscription is announced and set up again", "[redis][backend]")
 {
-    require_redis();
-    RedisServer server;
-    auto client = server.client();
-    LiveBackend live(server);
     auto const range = named_key("job");
     Watcher watcher;
     begin(live, watcher, range);
@@ -116,10 +105,7 @@ TEST_CASE("watching without permission is unavailable, logged once, and spoils n
 {
     require_redis();
     RedisServer server{{.config = {"user worker on >secret resetchannels +@all -subscribe ~*"}}};
-    auto config = config_of(server);
-    config.username = "worker";
-    config.password = "secret";
-    LiveBackend live(config);
+    LiveBackend live(worker_of(server));
     Watcher first;
     Watcher second;
     begin(live, first, named_key("a"));

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // A burst of acquisitions beside held leases (F1, F2).
 #include "harness/redis_server.hpp"
-#include "system/support/running_store.hpp"
+#include "system/support/running_store_test.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -16,7 +16,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 namespace
 {
@@ -82,12 +81,9 @@ TEST_CASE("10,000 acquisitions at once are granted beside held leases, each by o
     CHECK(statistics.lost_expired == 0);
 }
 
-TEST_CASE("a burst while the server stands still for a moment costs no lease and no claim", "[integration]")
+TEST_CASE_METHOD(
+    RunningStoreTest, "a burst while the server stands still for a moment costs no lease and no claim", "[integration]")
 {
-    require_redis();
-    RedisServer server;
-    auto redis = server.client();
-    RunningStore running{server.url()};
     auto const held = granted(acquire_many(running, "held:", 300));
     server.pause();
     auto acquired = acquire_many(running, "burst:", 3'000);

@@ -2,7 +2,7 @@
 // Acquisitions that are cancelled at every step leave nothing (S9).
 #include "harness/eventually.hpp"
 #include "harness/redis_server.hpp"
-#include "system/support/running_store.hpp"
+#include "system/support/running_store_test.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -18,7 +18,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 namespace
 {
@@ -80,12 +79,8 @@ bool all_free(RedisClient& redis)
 
 } // namespace
 
-TEST_CASE("an acquire cancelled at any moment leaves the slot free", "[integration]")
+TEST_CASE_METHOD(RunningStoreTest, "an acquire cancelled at any moment leaves the slot free", "[integration]")
 {
-    require_redis();
-    RedisServer server;
-    auto redis = server.client();
-    RunningStore running{server.url()};
     auto const pool = running.pool(3, 1min);
     auto const usual = usual_time([&] {
         auto slot = RunningStore::acquire(pool);
@@ -100,10 +95,8 @@ TEST_CASE("an acquire cancelled at any moment leaves the slot free", "[integrati
     CHECK(all_free(redis));
 }
 
-TEST_CASE("an acquire cancelled while the store connects leaves the slot free", "[integration]")
+TEST_CASE_METHOD(RedisTest, "an acquire cancelled while the store connects leaves the slot free", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     auto redis = server.client();
     auto const usual = usual_time([&] {
         RunningStore running{server.url()};
@@ -120,12 +113,8 @@ TEST_CASE("an acquire cancelled while the store connects leaves the slot free", 
     CHECK(all_free(redis));
 }
 
-TEST_CASE("a waiter cancelled while the slot is handed over passes it on", "[integration]")
+TEST_CASE_METHOD(RunningStoreTest, "a waiter cancelled while the slot is handed over passes it on", "[integration]")
 {
-    require_redis();
-    RedisServer server;
-    auto redis = server.client();
-    RunningStore running{server.url()};
     RunningStore elsewhere{server.url()};
     auto const pool = running.pool(1, 1min);
     // the second one's turn, its grant by push

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a user of TLS gets when a certificate does not hold, at the first connect or only at a later one.
+// Errors for a user of TLS when a certificate is invalid, at the first connect or only at a later one.
 #include "system/support/certificate_authority.hpp"
 
 #include "harness/documented.hpp"
@@ -17,7 +17,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
 namespace

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "system/support/live_backend.hpp"
 #include "system/support/live_connection.hpp"
 
 #include "harness/redis_server.hpp"
@@ -21,13 +22,6 @@ using redis::Delivery;
 namespace
 {
 
-RedisConfig local_config(RedisServer const& server)
-{
-    RedisConfig config;
-    config.port = server.port();
-    return config;
-}
-
 /// how many sockets of this process a child would inherit
 int inheritable_sockets()
 {
@@ -41,6 +35,16 @@ int inheritable_sockets()
     return count;
 }
 
+/** A server whose user "worker" has one command; the user "admin" has all. */
+RedisServerOptions worker_may(std::string const& command)
+{
+    RedisServerOptions options;
+    options.config = {
+        "user default off", "user worker on >secret resetchannels -@all " + command + " ~*",
+        "user admin on nopass ~* &* +@all"};
+    return options;
+}
+
 } // namespace
 
 TEST_CASE("a connection works over TCP by address and by name, and over a Unix socket")
@@ -49,7 +53,7 @@ TEST_CASE("a connection works over TCP by address and by name, and over a Unix s
     RedisServerOptions options;
     options.unix_socket = true;
     RedisServer const server(options);
-    RedisConfig config = local_config(server);
+    RedisConfig config = config_of(server);
     auto const inheritable = inheritable_sockets();
     SECTION("address")
     {
@@ -75,11 +79,9 @@ TEST_CASE("a connection works over TCP by address and by name, and over a Unix s
     CHECK(test.closes_clean());
 }
 
-TEST_CASE("a database other than 0 is selected before anything else")
+TEST_CASE_METHOD(RedisTest, "a database other than 0 is selected before anything else")
 {
-    require_redis();
-    RedisServer const server;
-    RedisConfig config = local_config(server);
+    RedisConfig config = config_of(server);
     config.database = 3;
     LiveConnection test(config);
     CHECK(test.ask("SET", "key", "value").reply.is_ok());
@@ -92,13 +94,8 @@ TEST_CASE("a database other than 0 is selected before anything else")
 TEST_CASE("a wrong login or database runs no request, and the error names the cause")
 {
     require_redis();
-    RedisServerOptions options;
-    options.config = {
-        "user default off", "user worker on >secret resetchannels -@all +set ~*", "user admin on nopass ~* &* +@all"};
-    RedisServer const server(options);
-    RedisConfig config = local_config(server);
-    config.username = "worker";
-    config.password = "secret";
+    RedisServer const server{worker_may("+set")};
+    auto config = worker_of(server);
     errc expected{};
     std::string word;
     SECTION("password")
@@ -154,13 +151,8 @@ TEST_CASE("a wrong login or database runs no request, and the error names the ca
 TEST_CASE("a user with no permission but its own commands can log in, and leaves no trace in the ACL log")
 {
     require_redis();
-    RedisServerOptions options;
-    options.config = {
-        "user default off", "user worker on >secret resetchannels -@all +get ~*", "user admin on nopass ~* &* +@all"};
-    RedisServer const server(options);
-    RedisConfig config = local_config(server);
-    config.username = "worker";
-    config.password = "secret";
+    RedisServer const server{worker_may("+get")};
+    auto config = worker_of(server);
     LiveConnection test(config);
     CHECK(test.ask("GET", "key").reply.is_null());
     auto client = server.client();
@@ -168,11 +160,10 @@ TEST_CASE("a user with no permission but its own commands can log in, and leaves
     CHECK(client.call("ACL", "LOG").elements.empty());
 }
 
-TEST_CASE("requests that a killed server left open are unknown, and the connection returns with the server")
+TEST_CASE_METHOD(
+    RedisTest, "requests that a killed server left open are unknown, and the connection returns with the server")
 {
-    require_redis();
-    RedisServer server;
-    LiveConnection test(local_config(server));
+    LiveConnection test(config_of(server));
     CHECK(test.ask("PING").delivery == Delivery::answered);
     server.pause();
     auto const written = test.post(10s, "SET", "key", "value");
@@ -195,12 +186,10 @@ TEST_CASE("requests that a killed server left open are unknown, and the connecti
     CHECK(server.client().get("key") == "last");
 }
 
-TEST_CASE("a server that hangs during the login costs the connect timeout")
+TEST_CASE_METHOD(RedisTest, "a server that hangs during the login costs the connect timeout")
 {
-    require_redis();
-    RedisServer server;
     server.pause();
-    RedisConfig config = local_config(server);
+    RedisConfig config = config_of(server);
     config.connect_timeout = 200ms;
     LiveConnection test(config);
     auto const answer = test.post(20s, "PING");
@@ -212,24 +201,20 @@ TEST_CASE("a server that hangs during the login costs the connect timeout")
     CHECK((*answer)->delivery == Delivery::answered);
 }
 
-TEST_CASE("a client that the server throws out comes back")
+TEST_CASE_METHOD(RedisTest, "a client that the server throws out comes back")
 {
-    require_redis();
-    RedisServer const server;
-    LiveConnection test(local_config(server));
+    LiveConnection test(config_of(server));
     CHECK(test.ask("PING").delivery == Delivery::answered);
     server.client().call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
     test.run_until([&] { return test.connection().state() == ConnectionState::backing_off; });
     CHECK(test.ask("PING").delivery == Delivery::answered);
 }
 
-TEST_CASE("a server that takes no more clients is tried again")
+TEST_CASE_METHOD(RedisTest, "a server that takes no more clients is tried again")
 {
-    require_redis();
-    RedisServer const server;
     auto client = server.client();
     client.call("CONFIG", "SET", "maxclients", 1);
-    LiveConnection test(local_config(server));
+    LiveConnection test(config_of(server));
     auto const answer = test.post(20s, "PING");
     test.run_until([&] { return test.connection().state() == ConnectionState::backing_off; });
     CHECK(test.connection().last_error().find("max number of clients") != std::string::npos);
@@ -244,7 +229,7 @@ TEST_CASE("a refused subscription is an answer, and messages of an allowed one a
     RedisServerOptions options;
     options.config = {"user worker on >secret resetchannels &news ~* +@all"};
     RedisServer const server(options);
-    RedisConfig config = local_config(server);
+    RedisConfig config = config_of(server);
     config.username = "worker";
     config.password = "secret";
     LiveConnection test(config);
@@ -266,11 +251,9 @@ TEST_CASE("a refused subscription is an answer, and messages of an allowed one a
     CHECK(test.pushes().front().elements()[2].as_string() == "hello");
 }
 
-TEST_CASE("ten thousand requests at once are answered in order")
+TEST_CASE_METHOD(RedisTest, "ten thousand requests at once are answered in order")
 {
-    require_redis();
-    RedisServer const server;
-    LiveConnection test(local_config(server));
+    LiveConnection test(config_of(server));
     std::vector<LiveConnection::Answer> answers;
     for (int i = 0; i < 10000; ++i)
         answers.push_back(test.post(20s, "ECHO", i));

@@ -12,7 +12,6 @@
 #include <string>
 #include <system_error>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 
@@ -29,11 +28,10 @@ error_code detach(Lease& lease, std::chrono::milliseconds remaining)
 
 } // namespace
 
-TEST_CASE(
-    "a detached key outlives its ttl and its store, and a waiter gets it when its time is over", "[redis][detach]")
+TEST_CASE_METHOD(
+    RedisTest, "a detached key outlives its ttl and its store, and a waiter gets it when its time is over",
+    "[redis][detach]")
 {
-    require_redis();
-    RedisServer const server;
     RunningStore const waiter{server.url()};
     auto const lock = waiter.lock("nightly", 500ms);
     auto const before = Clock::now();
@@ -59,10 +57,9 @@ TEST_CASE(
     RunningStore::release(lease);
 }
 
-TEST_CASE("a detached key that frees sooner than its ttl is noticed within the longest pause", "[redis][detach]")
+TEST_CASE_METHOD(
+    RedisTest, "a detached key that frees sooner than its ttl is noticed within the longest pause", "[redis][detach]")
 {
-    require_redis();
-    RedisServer const server;
     RunningStore const worker{server.url()};
     RunningStore const waiter{server.url()};
     auto held = RunningStore::acquire(worker.lock("nightly", 60s));
@@ -75,10 +72,9 @@ TEST_CASE("a detached key that frees sooner than its ttl is noticed within the l
     RunningStore::release(next);
 }
 
-TEST_CASE("a detachment without a time keeps the ttl that the key has on the server", "[redis][detach]")
+TEST_CASE_METHOD(
+    RedisTest, "a detachment without a time keeps the ttl that the key has on the server", "[redis][detach]")
 {
-    require_redis();
-    RedisServer const server;
     RunningStore const worker{server.url()};
     auto lease = RunningStore::acquire(worker.lock("nightly", 20s));
     auto client = server.client();
@@ -89,10 +85,9 @@ TEST_CASE("a detachment without a time keeps the ttl that the key has on the ser
     CHECK(client.pttl("nightly") > 10'000);
 }
 
-TEST_CASE("a detachment that finds another owner under the key says that the lease was lost", "[redis][detach]")
+TEST_CASE_METHOD(
+    RedisTest, "a detachment that finds another owner under the key says that the lease was lost", "[redis][detach]")
 {
-    require_redis();
-    RedisServer const server;
     RunningStore const worker{server.url()};
     auto lease = RunningStore::acquire(worker.lock("nightly", 20s));
     auto client = server.client();
@@ -101,10 +96,10 @@ TEST_CASE("a detachment that finds another owner under the key says that the lea
     CHECK(client.get("nightly") == "a thief");
 }
 
-TEST_CASE("a server that stands still leaves a detachment unconfirmed, and does it when it goes on", "[redis][detach]")
+TEST_CASE_METHOD(
+    RedisTest, "a server that stands still leaves a detachment unconfirmed, and does it when it goes on",
+    "[redis][detach]")
 {
-    require_redis();
-    RedisServer server;
     RunningStore const worker{server.url()};
     auto lease = RunningStore::acquire(worker.lock("nightly", 20s));
     server.pause();

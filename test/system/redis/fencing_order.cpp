@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Fencing tokens of a key increase whatever happens to the server (S10).
 #include "harness/redis_server.hpp"
-#include "system/support/running_store.hpp"
+#include "system/support/running_store_test.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -15,7 +15,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 namespace
 {
@@ -83,12 +82,8 @@ TEST_CASE("fencing tokens increase through restarts, losses and flushes of the s
     }
 }
 
-TEST_CASE("one counter serves all keys, and no key has a fence of its own", "[integration]")
+TEST_CASE_METHOD(RunningStoreTest, "one counter serves all keys, and no key has a fence of its own", "[integration]")
 {
-    require_redis();
-    RedisServer server;
-    auto redis = server.client();
-    RunningStore running{server.url()};
     auto slot = RunningStore::acquire(running.pool(1, 1s));
     auto lease = RunningStore::acquire(running.lock("{tag}:lock", 1s));
     CHECK(lease.fencing_token() > slot.fencing_token());
@@ -98,12 +93,9 @@ TEST_CASE("one counter serves all keys, and no key has a fence of its own", "[in
     CHECK(redis.keys("*") == std::vector<std::string>{"tenure:fence"});
 }
 
-TEST_CASE("a counter that is far ahead of the clock still increases by one, and is exact", "[integration]")
+TEST_CASE_METHOD(
+    RunningStoreTest, "a counter that is far ahead of the clock still increases by one, and is exact", "[integration]")
 {
-    require_redis();
-    RedisServer server;
-    auto redis = server.client();
-    RunningStore running{server.url()};
     // beyond 2^53: a Lua number would round it
     std::uint64_t const ahead = 9'107'199'254'740'993'000;
     redis.call("SET", "tenure:fence", ahead);

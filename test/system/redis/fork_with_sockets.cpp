@@ -2,6 +2,7 @@
 // A child of fork that goes on with its parent's context, as Asio allows it after notify_fork: it leaves the parent's
 // connections and leases alone.
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 #include "harness/redis_server.hpp"
 #include "system/support/certificate_authority.hpp"
 
@@ -77,7 +78,7 @@ asio::awaitable<int> pairs(Lock lock, Instant until)
 }
 
 /** Ends with the process, if not before. */
-class Fork
+class Fork : Immovable
 {
 public:
     template <class Function>
@@ -95,8 +96,6 @@ public:
         }
         ::_exit(status);
     }
-    Fork(Fork const&) = delete;
-    Fork& operator=(Fork const&) = delete;
     ~Fork()
     {
         // once it was waited for, its number may be another process's
@@ -119,7 +118,7 @@ private:
     std::optional<int> status_;
 };
 
-/** What a child may do with a context that it has from its parent: say that it is a child, and run it. */
+/** The two things that a child may do with its parent's context: notify it of the fork, and run it. */
 int go_on(asio::io_context& context, std::chrono::milliseconds time)
 {
     context.notify_fork(asio::io_context::fork_child);

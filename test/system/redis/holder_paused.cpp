@@ -22,7 +22,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
 namespace
@@ -39,10 +38,8 @@ std::string content(std::string const& path)
 
 } // namespace
 
-TEST_CASE("a process stopped for twice the ttl sees at once that its lease is over", "[integration]")
+TEST_CASE_METHOD(RedisTest, "a process stopped for twice the ttl sees at once that its lease is over", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     ScratchDirectory directory;
     RunningStore running{server.url()};
     auto const lock = running.lock("paused", paused_ttl);
@@ -70,10 +67,8 @@ TEST_CASE("a process stopped for twice the ttl sees at once that its lease is ov
     }
 }
 
-TEST_CASE("an event loop that is blocked for longer than the lease hides nothing", "[integration]")
+TEST_CASE_METHOD(RedisTest, "an event loop that is blocked for longer than the lease hides nothing", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     RunningStore running{server.url()};
     auto lease = RunningStore::acquire(running.lock("blocked", paused_ttl));
     std::promise<void> unblock;

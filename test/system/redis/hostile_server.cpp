@@ -23,7 +23,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
 
@@ -153,6 +152,14 @@ void check_lie(Scene& scene)
     CHECK_THAT(worker.output(), ContainsSubstring("released released"));
 }
 
+/** Fixture: a scripted server, and a lease that it must not end. */
+struct HostileTest {
+    ScriptedServer server;
+    RunningStore running{server.url()};
+    Lease lease = RunningStore::acquire(running.lock("wanted", hostile_ttl));
+    FiredAt fired{lease.token()};
+};
+
 } // namespace
 
 TEST_CASE("a server that lies costs the lease in time, memory that is bounded, and nothing when it is well again")
@@ -218,12 +225,8 @@ TEST_CASE("an unsolicited subscription drops the connection and costs no lease")
     CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
 }
 
-TEST_CASE("two replies for one request drop the connection, and the second one is ignored")
+TEST_CASE_METHOD(HostileTest, "two replies for one request drop the connection, and the second one is ignored")
 {
-    ScriptedServer server;
-    RunningStore running{server.url()};
-    auto lease = RunningStore::acquire(running.lock("wanted", hostile_ttl));
-    FiredAt fired{lease.token()};
     auto const renewed = lease.valid_until();
     server.behave([](Words const& request, std::string const& good) {
         return Answer{purpose_of(request) == Purpose::login ? good : good + good};
@@ -246,13 +249,9 @@ TEST_CASE("two replies for one request drop the connection, and the second one i
     CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
 }
 
-TEST_CASE("an answer that belongs to another request is believed once at most")
+TEST_CASE_METHOD(HostileTest, "an answer that belongs to another request is believed once at most")
 {
     // the answers of each connection are one behind from the second renewal on: whatever is asked gets the last answer
-    ScriptedServer server;
-    RunningStore running{server.url()};
-    auto lease = RunningStore::acquire(running.lock("wanted", hostile_ttl));
-    FiredAt fired{lease.token()};
     auto const late = std::make_shared<std::string>();
     auto const ended = server.ended();
     server.behave([late](Words const& request, std::string const& good) {

@@ -21,8 +21,6 @@
 #include <utility>
 #include <vector>
 
-using namespace std::chrono_literals;
-
 namespace tenure::test
 {
 
@@ -50,7 +48,7 @@ std::vector<std::string> python_worker_program()
     return {require_redis_py(), source_path("test/system/redis/python_worker.py")};
 }
 
-/** What tokens and clients say of the grants of each key. */
+/** The grants of each key, as tokens and clients report them. */
 struct TokenOrder {
     /// a line for each token that is not greater than all before it on its key, and for each that is missing
     std::vector<std::string> faults;

@@ -13,12 +13,8 @@
 namespace tenure::test
 {
 
-using namespace std::chrono_literals;
-
-TEST_CASE("fifty processes share keys by MultiLocks, and none waits in a circle", "[integration]")
+TEST_CASE_METHOD(RedisTest, "fifty processes share keys by MultiLocks, and none waits in a circle", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     auto redis = server.client();
     MultiLockCrowd crowd(server.url());
     crowd.run(soak_time(20s));

@@ -15,8 +15,6 @@
 #include <string>
 #include <vector>
 
-using namespace std::chrono_literals;
-
 namespace tenure::test
 {
 
@@ -81,10 +79,8 @@ void check_waiting(RunningStore& running, HashLock::Send const& send)
 
 } // namespace
 
-TEST_CASE("a hash with a ttl is waited for: one server", "[redis]")
+TEST_CASE_METHOD(RedisTest, "a hash with a ttl is waited for: one server", "[redis]")
 {
-    require_redis();
-    RedisServer server;
     auto client = server.client();
     RunningStore running{server.url()};
     check_waiting(running, [&](Words const& words) { client.send(words); });

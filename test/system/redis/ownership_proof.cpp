@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Who owns a key is proven where it is written, never by a look at it (S12); and one key that the server will not let
-// be renewed costs no other lease (L3).
+// Ownership of a key is proven where the key is written, never by a look at it (S12); and one key that the server will
+// not let be renewed costs no other lease (L3).
 #include "harness/eventually.hpp"
 #include "system/support/running_store.hpp"
 #include "system/support/scripted_server.hpp"
@@ -14,12 +14,11 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 namespace
 {
 
-/** What the inspecting script answers about one key. */
+/** The inspecting script's answer about one key. */
 std::string inspected(std::string const& owner)
 {
     return "*5\r\n" + bulk("1700000000000000") + ":0\r\n" + bulk(owner) + ":60000\r\n" + bulk("1700000000000000");

@@ -7,7 +7,7 @@
 #include "harness/redis_server.hpp"
 #include "harness/scratch_directory.hpp"
 #include "system/support/redis_py.hpp"
-#include "system/support/running_store.hpp"
+#include "system/support/running_store_test.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -18,7 +18,6 @@
 #include <vector>
 
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 namespace
 {
@@ -99,14 +98,10 @@ TEST_CASE("workers in Python and workers of this library exclude each other", "[
     CHECK(eventually([&] { return redis.keys("thread_id_lock:*").empty(); }, crowd_ttl + 1s));
 }
 
-TEST_CASE("a slot that Python holds is busy here, and the other way round", "[integration]")
+TEST_CASE_METHOD(RunningStoreTest, "a slot that Python holds is busy here, and the other way round", "[integration]")
 {
-    require_redis();
-    RedisServer server;
-    auto redis = server.client();
-    RunningStore running{server.url()};
     auto const pool = running.pool(1, 5s);
-    // what redis-py sends
+    // the command of redis-py
     CHECK(redis.call("SET", "thread_id_lock:0", "4c8b-uuid-77", "NX", "PX", 900).text == "OK");
     CHECK(RunningStore::acquire_error(pool, {.wait = 0ms}) == tenure::errc::timed_out);
     // it publishes nothing when its key expires or is deleted: the waiter's own timer finds out

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // A service that asks at its start whether its store can be used.
 #include "harness/redis_server.hpp"
+#include "system/redis/minimal_permissions.hpp"
 #include "system/support/running_store.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -11,16 +12,10 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
 namespace
 {
-
-// what docs/integrators/redis-protocol.md names as enough
-std::string const minimal =
-    "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
-    "+pttl +incr +time +multi +exec ~P* ~tenure:fence";
 
 std::string url(std::string const& login, std::uint16_t port)
 {
@@ -41,7 +36,7 @@ error_code ready(RunningStore const& running, std::chrono::milliseconds timeout)
 TEST_CASE("a store is ready with the minimal permissions, and nothing is written or refused", "[integration][acl]")
 {
     require_redis();
-    RedisServer const server{{.config = {minimal}}};
+    RedisServer const server{{.config = {minimal_user}}};
     auto client = server.client();
     RunningStore const running(url("worker:secret@", server.port()));
     CHECK_FALSE(ready(running, long_timeout));
@@ -52,7 +47,7 @@ TEST_CASE("a store is ready with the minimal permissions, and nothing is written
 TEST_CASE("a wrong password and a missing permission fail at once", "[integration][acl]")
 {
     require_redis();
-    RedisServer const server{{.config = {minimal}}};
+    RedisServer const server{{.config = {minimal_user}}};
     auto client = server.client();
     SECTION("wrong password")
     {
@@ -85,10 +80,8 @@ TEST_CASE("a refused port is reported at the timeout, with its cause", "[integra
     CHECK_THAT(running.store().diagnostics().last_detail, ContainsSubstring("refused"));
 }
 
-TEST_CASE("a store becomes ready when its server starts within the timeout", "[integration]")
+TEST_CASE_METHOD(RedisTest, "a store becomes ready when its server starts within the timeout", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     server.kill();
     RunningStore const running(url("", server.port()));
     auto waiting = running.store().async_ready(15s, as_future);

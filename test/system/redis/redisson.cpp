@@ -17,8 +17,6 @@
 #include <stdexcept>
 #include <string>
 
-using namespace std::chrono_literals;
-
 namespace tenure::test
 {
 

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Every word with which a server says "not now": none costs a lease while it is valid, none is final, and the last one
-// is what a user reads. Those that a real server can be brought to say are in server_errors.cpp too.
+// is shown to the user. The words that a real server can be made to say are also in server_errors.cpp.
 #include "harness/documented.hpp"
 #include "harness/eventually.hpp"
 #include "system/support/running_store.hpp"
@@ -19,7 +19,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
 namespace

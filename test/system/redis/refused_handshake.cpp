@@ -13,7 +13,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 TEST_CASE("a lease outlives one handshake that is refused", "[integration][tls]")
 {

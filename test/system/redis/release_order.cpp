@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a release may touch, and what may follow it (S7, S8).
+// The keys that a release may touch, and the requests that may follow it (S7, S8).
 #include "harness/auditor.hpp"
 #include "harness/redis_server.hpp"
-#include "system/support/running_store.hpp"
+#include "system/support/running_store_test.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -26,7 +26,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 namespace
 {
@@ -36,7 +35,7 @@ constexpr auto keys = "order:";
 /** Reads the server's MONITOR and finds renewals and claims that name an owner whose key was deleted before: commands
  * written after the release, by which the key could come back. A release that is asked for twice does no harm.
  *
- *  What a script does is learned from the commands that it runs. */
+ *  The effects of a script are learned from the commands that it runs. */
 class CommandAudit
 {
 public:
@@ -152,12 +151,8 @@ asio::awaitable<int> acquire_and_release(Lock lock, int times, bool at_once, std
 
 } // namespace
 
-TEST_CASE("a release does not touch a key that another client has taken", "[integration]")
+TEST_CASE_METHOD(RunningStoreTest, "a release does not touch a key that another client has taken", "[integration]")
 {
-    require_redis();
-    RedisServer server;
-    auto redis = server.client();
-    RunningStore running{server.url()};
     bool const notifications = GENERATE(true, false);
     bool const fencing = GENERATE(true, false);
     bool const destroyed = GENERATE(true, false);
@@ -180,10 +175,8 @@ TEST_CASE("a release does not touch a key that another client has taken", "[inte
     CHECK(redis.pttl("stolen") <= 50'000);
 }
 
-TEST_CASE("no command names a lease after its release", "[integration]")
+TEST_CASE_METHOD(RedisTest, "no command names a lease after its release", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     auto redis = server.client();
     bool const at_once = GENERATE(true, false);
     // renewed all the time, by many: releases meet renewals at every step

@@ -2,7 +2,7 @@
 // A server whose scripts and connections vanish under load (PEERS: NOSCRIPT, renewal stops after a reconnect).
 #include "harness/eventually.hpp"
 #include "harness/redis_server.hpp"
-#include "system/support/running_store.hpp"
+#include "system/support/running_store_test.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -18,7 +18,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 namespace
 {
@@ -46,10 +45,8 @@ asio::awaitable<void> take_turns(SlotPool pool, Work& work, std::uint64_t seed)
 
 } // namespace
 
-TEST_CASE("flushed scripts and killed connections cost nothing but time", "[integration]")
+TEST_CASE_METHOD(RedisTest, "flushed scripts and killed connections cost nothing but time", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     auto redis = server.client();
     Work work;
     RunningStore running{server.url()};
@@ -87,12 +84,8 @@ TEST_CASE("flushed scripts and killed connections cost nothing but time", "[inte
     CHECK(eventually([&] { return redis.keys("thread_id_lock:*").empty(); }, 4s));
 }
 
-TEST_CASE("every operation works when the server has forgotten the scripts", "[integration]")
+TEST_CASE_METHOD(RunningStoreTest, "every operation works when the server has forgotten the scripts", "[integration]")
 {
-    require_redis();
-    RedisServer server;
-    auto redis = server.client();
-    RunningStore running{server.url()};
     auto const flush = [&] { redis.call("SCRIPT", "FLUSH"); };
     auto const pool = running.pool(2, 1s);
     flush();

@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a user gets from servers that refuse: the right error, and words that name cause and cure.
+// Servers that refuse: the user gets the right error, and a message that names cause and remedy.
 #include "harness/eventually.hpp"
 #include "harness/redis_server.hpp"
-#include "system/support/running_store.hpp"
+#include "system/support/running_store_test.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -15,7 +15,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
 namespace
@@ -26,7 +25,7 @@ std::string with_login(RedisServer const& server, std::string const& login, std:
     return "redis://" + login + "@127.0.0.1:" + std::to_string(server.port()) + path;
 }
 
-/** What the last error said, for a person. */
+/** The message of the last error. */
 std::string words(RunningStore const& running)
 {
     return running.store().diagnostics().last_detail;
@@ -64,6 +63,12 @@ std::string fails_for_now(RunningStore& running, Lockable const& lockable)
     return text;
 }
 
+/// the documented permissions, without those for channels
+constexpr char const* documented_user =
+    "user worker on >right resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
+    "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen ~thread_id_lock:* "
+    "~tenure:fence ~{thread_id_lock:*}:waiting ~{thread_id_lock:*}:watched";
+
 } // namespace
 
 TEST_CASE("a wrong password is reported, and no request runs as another user", "[integration]")
@@ -83,10 +88,8 @@ TEST_CASE("a wrong password is reported, and no request runs as another user", "
     fails_for_good(with_login(locked, ":very-secret"), errc::authentication_failed);
 }
 
-TEST_CASE("a missing database is reported, and no request reaches another one", "[integration]")
+TEST_CASE_METHOD(RedisTest, "a missing database is reported, and no request reaches another one", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     CHECK_THAT(fails_for_good(server.url() + "/99", errc::wrong_database), ContainsSubstring("99"));
     CHECK(server.client().keys("*").empty());
 }
@@ -120,17 +123,14 @@ TEST_CASE("a missing permission is reported by name", "[integration]")
     fails_for_good(with_login(server, "nokey:very-secret"), errc::permission_denied);
     auto const fence = fails_for_good(with_login(server, "nofence:very-secret"), errc::permission_denied);
     CHECK_THAT(fence, ContainsSubstring("fence"));
-    // what was refused came before the first write
+    // the server refused before the first write
     CHECK(server.client().keys("thread_id_lock:*").empty());
 }
 
 TEST_CASE("the documented minimal permissions are enough, and nothing is refused", "[integration]")
 {
     require_redis();
-    RedisServer server{
-        {.config = {"user worker on >right resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
-                    "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen ~thread_id_lock:* "
-                    "~tenure:fence ~{thread_id_lock:*}:waiting ~{thread_id_lock:*}:watched"}}};
+    RedisServer server{{.config = {documented_user}}};
     RunningStore running{with_login(server, "worker:right")};
     auto const pool = running.pool(2, 600ms, {.notifications = false});
     auto first = RunningStore::acquire(pool);
@@ -150,10 +150,7 @@ TEST_CASE("the documented minimal permissions are enough, and nothing is refused
 TEST_CASE("without permission for channels waiters poll, and it is said once", "[integration]")
 {
     require_redis();
-    RedisServer server{
-        {.config = {"user worker on >right resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
-                    "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen ~thread_id_lock:* "
-                    "~tenure:fence ~{thread_id_lock:*}:waiting ~{thread_id_lock:*}:watched"}}};
+    RedisServer server{{.config = {documented_user}}};
     RunningStore running{with_login(server, "worker:right")};
     auto const pool = running.pool(1, 10s);
     for (int round = 0; round < 3; ++round) {
@@ -262,12 +259,10 @@ TEST_CASE("a server that cannot write to its disk costs no lease while the lease
     }
 }
 
-TEST_CASE("a server without memory grants nothing new, while what is held is renewed and released", "[integration]")
+TEST_CASE_METHOD(
+    RunningStoreTest, "a server without memory grants nothing new, while what is held is renewed and released",
+    "[integration]")
 {
-    require_redis();
-    RedisServer server;
-    auto redis = server.client();
-    RunningStore running{server.url()};
     auto held = RunningStore::acquire(running.lock("held", 1s));
     redis.call("CONFIG", "SET", "maxmemory", "1mb");
     redis.call("CONFIG", "SET", "maxmemory-policy", "noeviction");
@@ -286,10 +281,8 @@ TEST_CASE("a server without memory grants nothing new, while what is held is ren
     RunningStore::release(lease);
 }
 
-TEST_CASE("a replica grants nothing", "[integration]")
+TEST_CASE_METHOD(RedisTest, "a replica grants nothing", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     RedisServer replica{{.config = {"replicaof 127.0.0.1 " + std::to_string(server.port())}}};
     REQUIRE(eventually([&] { return replica.client().info("master_link_status") == "up"; }));
     RunningStore running{replica.url()};
@@ -299,10 +292,8 @@ TEST_CASE("a replica grants nothing", "[integration]")
     CHECK_THAT(words(running), ContainsSubstring("READONLY") || ContainsSubstring("replica"));
 }
 
-TEST_CASE("too many clients is an error that passes", "[integration]")
+TEST_CASE_METHOD(RedisTest, "too many clients is an error that passes", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     auto redis = server.client();
     redis.call("CONFIG", "SET", "maxclients", 1);
     RunningStore running{server.url()};
@@ -317,12 +308,8 @@ TEST_CASE("too many clients is an error that passes", "[integration]")
     RunningStore::release(lease);
 }
 
-TEST_CASE("keys that never become free are reported without a wait", "[integration]")
+TEST_CASE_METHOD(RunningStoreTest, "keys that never become free are reported without a wait", "[integration]")
 {
-    require_redis();
-    RedisServer server;
-    auto redis = server.client();
-    RunningStore running{server.url()};
     redis.call("SET", "thread_id_lock:0", "forever");
     redis.call("LPUSH", "thread_id_lock:1", "a", "b");
     auto const begin = std::chrono::steady_clock::now();

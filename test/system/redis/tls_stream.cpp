@@ -2,6 +2,7 @@
 #include "system/support/certificate_authority.hpp"
 #include "system/support/running_store.hpp"
 
+#include "harness/immovable.hpp"
 #include "harness/redis_server.hpp"
 #include "net/stream_kinds.hpp"
 #include "runtime/asio_runtime.hpp"
@@ -22,21 +23,17 @@
 namespace tenure::test
 {
 
-using namespace std::chrono_literals;
-
 namespace
 {
 
 /** A peer that is slow to send its first bytes after the handshake. */
-class SlowSpeaker final : public net::StreamEvents
+class SlowSpeaker final : public net::StreamEvents, Immovable
 {
 public:
     explicit SlowSpeaker(std::shared_ptr<net::Stream> stream)
         : stream_(std::move(stream))
     {
     }
-    SlowSpeaker(SlowSpeaker const&) = delete;
-    SlowSpeaker& operator=(SlowSpeaker const&) = delete;
     ~SlowSpeaker() { stream_->close(); }
 
     void on_connected(net::StreamError const& error) override

@@ -2,8 +2,9 @@
 // When tokens fire on a real server that stops, or whose key changes hands (S2, S4, S5, S6, L2).
 #include "harness/auditor.hpp"
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 #include "harness/redis_server.hpp"
-#include "system/support/running_store.hpp"
+#include "system/support/running_store_test.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -15,7 +16,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 namespace
 {
@@ -46,7 +46,7 @@ std::int64_t watch_expiry(RedisClient& redis, std::chrono::milliseconds time, te
 }
 
 /** Keeps all cores busy. */
-class Load
+class Load : Immovable
 {
 public:
     explicit Load(unsigned threads)
@@ -63,8 +63,6 @@ public:
         for (auto& thread : threads_)
             thread.join();
     }
-    Load(Load const&) = delete;
-    Load& operator=(Load const&) = delete;
 
 private:
     std::atomic<bool> ended_ = false;
@@ -73,12 +71,8 @@ private:
 
 } // namespace
 
-TEST_CASE("a token fires in time when the server stands still", "[integration]")
+TEST_CASE_METHOD(RunningStoreTest, "a token fires in time when the server stands still", "[integration]")
 {
-    require_redis();
-    RedisServer server;
-    auto redis = server.client();
-    RunningStore running{server.url()};
     auto const lock = running.lock(key, timed_ttl);
 
     // early and late between two renewals, idle and with more work than cores
@@ -108,15 +102,13 @@ TEST_CASE("a token fires in time when the server stands still", "[integration]")
     CHECK(lease.token().cancelled());
     CHECK(lease.token().reason() == CancelReason::expired);
     CHECK(lease.state() == LeaseState::cancelled);
-    // what is left is the notice: the time the work has to stop
+    // the remaining time is the notice: the time the work has to stop
     CHECK(eventually([&] { return !lease.valid(); }));
     CHECK(nanoseconds(Clock::now()) > nanoseconds(lease.valid_until()));
 }
 
-TEST_CASE("a lease is at risk, and then lost, when renewals stay unanswered", "[integration]")
+TEST_CASE_METHOD(RedisTest, "a lease is at risk, and then lost, when renewals stay unanswered", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     RunningStore running{server.url()};
     auto lease = RunningStore::acquire(running.lock(key, timed_ttl));
     FiredAt fired{lease.token()};
@@ -155,10 +147,8 @@ TEST_CASE("a lease is at risk, and then lost, when renewals stay unanswered", "[
     }
 }
 
-TEST_CASE("a server that stands still for a quarter of the ttl costs nothing", "[integration]")
+TEST_CASE_METHOD(RedisTest, "a server that stands still for a quarter of the ttl costs nothing", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     RunningStore running{server.url()};
     auto lease = RunningStore::acquire(running.lock(key, timed_ttl));
     for (int stop = 0; stop < 4; ++stop) {
@@ -176,12 +166,9 @@ TEST_CASE("a server that stands still for a quarter of the ttl costs nothing", "
     CHECK_FALSE(server.client().get(key));
 }
 
-TEST_CASE("a key that was deleted or overwritten fires the token at the next renewal", "[integration]")
+TEST_CASE_METHOD(
+    RunningStoreTest, "a key that was deleted or overwritten fires the token at the next renewal", "[integration]")
 {
-    require_redis();
-    RedisServer server;
-    auto redis = server.client();
-    RunningStore running{server.url()};
     auto lease = RunningStore::acquire(running.lock(key, timed_ttl));
     FiredAt fired{lease.token()};
     bool const overwritten = GENERATE(false, true);
@@ -211,10 +198,8 @@ TEST_CASE("a key that was deleted or overwritten fires the token at the next ren
     }
 }
 
-TEST_CASE("a lease may ask for the token at the first renewal that fails", "[integration]")
+TEST_CASE_METHOD(RedisTest, "a lease may ask for the token at the first renewal that fails", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     RunningStore running{server.url()};
     auto lease = RunningStore::acquire(running.lock(key, timed_ttl, {.cancel_when = CancelWhen::first_failed_renewal}));
     FiredAt fired{lease.token()};

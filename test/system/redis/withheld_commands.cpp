@@ -15,7 +15,6 @@
 namespace tenure::test
 {
 
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 using Commands = std::vector<std::string>;
 

@@ -19,7 +19,6 @@
 #include <vector>
 
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 namespace
 {
@@ -67,10 +66,8 @@ void check_expiries(RedisClient& redis)
 
 } // namespace
 
-TEST_CASE("workers that are stopped and killed never share a slot", "[integration]")
+TEST_CASE_METHOD(RedisTest, "workers that are stopped and killed never share a slot", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     auto redis = server.client();
     ScratchDirectory directory;
     auto const audit = directory.file("audit");
@@ -153,10 +150,8 @@ TEST_CASE("workers never share a slot while their server stops and dies", "[inte
     CHECK(eventually([&] { return redis.keys("thread_id_lock:*").empty(); }, soak_ttl + 1s));
 }
 
-TEST_CASE("the slot of a killed worker is held again within its ttl and a second", "[integration]")
+TEST_CASE_METHOD(RedisTest, "the slot of a killed worker is held again within its ttl and a second", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     ScratchDirectory directory;
     auto const audit = directory.file("audit");
     auto const auditor = Auditor::create(audit, slots);

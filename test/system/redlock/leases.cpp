@@ -17,7 +17,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
 namespace
@@ -77,7 +76,7 @@ TEST_CASE("a minority of stopped servers costs no lease and prevents no acquisit
     servers[3].resume();
     for (auto& lease : held)
         CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
-    // what the stopped ones were asked for meanwhile is given back there too
+    // keys that the stopped servers granted meanwhile are also given back
     CHECK(eventually([&] {
         std::size_t keys = 0;
         for (auto const& server : servers.all)

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The effects of failovers on leases: which leases survive, which losses are notified, and how long nothing is granted.
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 #include "harness/sentinel_group.hpp"
 #include "system/support/running_store.hpp"
 
@@ -16,13 +17,12 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 namespace
 {
 
 /** Acquires and releases one lock again and again, on a thread of its own. */
-class SteadyAcquirer
+class SteadyAcquirer : Immovable
 {
 public:
     explicit SteadyAcquirer(RunningStore& running)
@@ -30,8 +30,6 @@ public:
         , thread_([this] { run(); })
     {
     }
-    SteadyAcquirer(SteadyAcquirer const&) = delete;
-    SteadyAcquirer& operator=(SteadyAcquirer const&) = delete;
     ~SteadyAcquirer() { stop(); }
 
     void stop()
@@ -127,14 +125,18 @@ std::vector<Slot> acquire_all(SlotPool const& pool, std::size_t count)
     return slots;
 }
 
+/** Fixture: a master, its replicas and sentinels, and a store whose leases are to survive. */
+struct SentinelTest {
+    SentinelGroup group{(require_redis(), SentinelGroupOptions{})};
+    RunningStore holding{group.url()};
+};
+
 } // namespace
 
-TEST_CASE(
-    "when the master is killed, leases that had reached the replicas are kept, and acquiring goes on", "[sentinel]")
+TEST_CASE_METHOD(
+    SentinelTest, "when the master is killed, leases that had reached the replicas are kept, and acquiring goes on",
+    "[sentinel]")
 {
-    require_redis();
-    SentinelGroup group;
-    RunningStore holding{group.url()};
     RunningStore acquiring{group.url()};
     auto slots = acquire_all(holding.pool(20, 10s), 20);
     SteadyAcquirer acquirer(acquiring);
@@ -168,12 +170,10 @@ TEST_CASE(
         CHECK(RunningStore::release(slot) == ReleaseOutcome::released);
 }
 
-TEST_CASE(
-    "a lease whose write did not reach the new master is lost in time, and the next token is greater", "[sentinel]")
+TEST_CASE_METHOD(
+    SentinelTest, "a lease whose write did not reach the new master is lost in time, and the next token is greater",
+    "[sentinel]")
 {
-    require_redis();
-    SentinelGroup group;
-    RunningStore holding{group.url()};
     RunningStore other{group.url()};
     auto kept = RunningStore::acquire(holding.lock("kept", 10s));
     auto& old_master = group.master();
@@ -203,11 +203,8 @@ TEST_CASE(
     CHECK(group.wait_for_another_master(old_master).client().get("kept") == kept.owner());
 }
 
-TEST_CASE("a failover that is asked for costs no lease, and the old master is left", "[sentinel]")
+TEST_CASE_METHOD(SentinelTest, "a failover that is asked for costs no lease, and the old master is left", "[sentinel]")
 {
-    require_redis();
-    SentinelGroup group;
-    RunningStore holding{group.url()};
     RunningStore waiting{group.url()};
     auto slots = acquire_all(holding.pool(20, 5s), 20);
     // a waiter brings the connection that listens for hints
@@ -228,11 +225,8 @@ TEST_CASE("a failover that is asked for costs no lease, and the old master is le
     CHECK(Clock::now() - released < 2s);
 }
 
-TEST_CASE("a master that stood still is left, and its return takes nothing back", "[sentinel]")
+TEST_CASE_METHOD(SentinelTest, "a master that stood still is left, and its return takes nothing back", "[sentinel]")
 {
-    require_redis();
-    SentinelGroup group;
-    RunningStore holding{group.url()};
     auto slots = acquire_all(holding.pool(5, 10s), 5);
     auto& old_master = group.master();
     wait_for_replicas(old_master, 2);
@@ -265,7 +259,7 @@ TEST_CASE("while all sentinels are away held leases go on, and so does acquiring
     CHECK_FALSE(lease.token().cancelled());
     CHECK(RunningStore::acquire_error(running.lock("other", 1s)) == error_code{});
 
-    // who was not connected has to wait for one of them
+    // a store that was not connected has to wait for one of them
     RunningStore late{group.url()};
     CHECK(RunningStore::acquire_error(late.lock("late", 1s), {.wait = 1s}) == errc::store_unavailable);
     group.sentinel(1).start();

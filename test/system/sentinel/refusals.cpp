@@ -15,7 +15,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
 namespace
@@ -46,6 +45,17 @@ std::string fails(std::string const& url, errc expected, std::chrono::millisecon
     for (auto const& shown : {text, running.log(), running.store().describe()})
         CHECK(shown.find("very-secret") == std::string::npos);
     return text;
+}
+
+/** Sentinels that also listen with TLS. */
+SentinelGroupOptions with_tls(Authority const& authority)
+{
+    auto options = one_of_each();
+    options.sentinel_tls = true;
+    options.tls_ca = authority.ca();
+    options.tls_certificate = authority.certificate("good");
+    options.tls_key = authority.key("good");
+    return options;
 }
 
 } // namespace
@@ -130,12 +140,7 @@ TEST_CASE("sentinels with TLS, servers without", "[sentinel]")
     require_redis();
     Authority const authority;
     authority.issue("good", here);
-    auto options = one_of_each();
-    options.sentinel_tls = true;
-    options.tls_ca = authority.ca();
-    options.tls_certificate = authority.certificate("good");
-    options.tls_key = authority.key("good");
-    SentinelGroup group{options};
+    SentinelGroup group{with_tls(authority)};
     auto const at = "redis+sentinel://127.0.0.1:" + std::to_string(group.sentinel(0).tls_port()) +
                     "/mymaster?sentinel_tls=true&sentinel_tls_ca=";
     RunningStore running{at + authority.ca()};
@@ -151,12 +156,7 @@ TEST_CASE("servers and sentinels with TLS", "[sentinel]")
     require_redis();
     Authority const authority;
     authority.issue("good", here);
-    auto options = one_of_each();
-    options.sentinel_tls = true;
-    options.tls_ca = authority.ca();
-    options.tls_certificate = authority.certificate("good");
-    options.tls_key = authority.key("good");
-    SentinelGroup group{options};
+    SentinelGroup group{with_tls(authority)};
     // a second name for a server that is reached by TLS
     RedisServer const secure(tls_options(authority, "good"));
     group.sentinel(0).client().call("SENTINEL", "MONITOR", "secure", "127.0.0.1", secure.tls_port(), 1);

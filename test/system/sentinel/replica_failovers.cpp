@@ -1,10 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What waiting for replicas, and a delay after each failover, are worth: the master of a group is killed again and
+// The value of waiting for replicas, and of a delay after each failover: the master of a group is killed again and
 // again, right after its replicas, or one of them, were cut off. An auditor counts the keys that two held at a time.
 // TENURE_FAILOVERS sets how many failovers each case makes (1 unless set); more than a few take longer than ctest
 // allows.
 #include "harness/auditor.hpp"
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 #include "harness/owner_mark.hpp"
 #include "harness/scratch_directory.hpp"
 #include "harness/sentinel_group.hpp"
@@ -33,7 +34,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 namespace
 {
@@ -51,7 +51,7 @@ int failovers_wanted()
     return count != nullptr ? std::max(std::atoi(count), 1) : 1;
 }
 
-/** What runs beside the failovers, on the store's own thread. */
+/** The work that runs beside the failovers, on the store's own thread. */
 struct Load {
     Load(std::string const& url, std::chrono::milliseconds lease_ttl, std::string const& audit_file)
         : ttl(lease_ttl)
@@ -127,8 +127,8 @@ asio::awaitable<void> keep(Load& load)
     --load.under_way;
 }
 
-/** Slots are given back at once, so that claims are always under way, before and after a failover. Those that `hold_on`
- * keep theirs past the failover while `hold_long`. */
+/** Slots are given back at once, so that claims are always under way, before and after a failover. Slots of tasks with
+ * `hold_on` are held past the failover while `hold_long`. */
 asio::awaitable<void> contend(Load& load, bool hold_on)
 {
     auto& pool = hold_on ? load.contended_by_holders : load.contended;
@@ -248,7 +248,7 @@ std::size_t missed_by(RedisServer const& master, Load const& load)
 
 /** A store's thread is paused while this lives, as when its process is stopped: what it holds is valid until its
  * time is over, whatever becomes of the server. */
-class Standstill
+class Standstill : Immovable
 {
 public:
     explicit Standstill(RunningStore& store)
@@ -260,8 +260,6 @@ public:
         });
         soon(stands->get_future());
     }
-    Standstill(Standstill const&) = delete;
-    Standstill& operator=(Standstill const&) = delete;
     ~Standstill() { over_.set_value(); }
 
 private:
@@ -272,7 +270,7 @@ private:
 std::int64_t fail_over(SentinelGroup& group, Load& load, bool cut_both)
 {
     auto& master = group.master();
-    // what replicas still take for held would keep from them what is claimed and lost afterwards
+    // a key that a replica still takes for held would hide a later claim of the key, and its loss
     load.holders_paused = load.claimers_paused = true;
     REQUIRE(eventually([&] { return load.busy == 0; }, 30s));
     auto client = master.client();
@@ -310,7 +308,7 @@ std::int64_t fail_over(SentinelGroup& group, Load& load, bool cut_both)
     return (load.awaited_at - killed) / 1'000'000;
 }
 
-/** What the leases of a case rely on. */
+/** The settings that the leases of a case rely on. */
 struct Case {
     unsigned replicas = 0;
     bool delay_after_failover = false;
@@ -387,7 +385,7 @@ TEST_CASE(
     require_redis();
     auto const result = run({});
     CHECK(result.tokens_out_of_order == 0);
-    // what the other cases are worth: the same kills do harm here
+    // the control of the other cases: the same kills do harm here
     CHECK(result.held_twice > 0);
 }
 

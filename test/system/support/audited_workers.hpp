@@ -14,7 +14,7 @@
 namespace tenure::test
 {
 
-/** What workers do with the keys of the default pool, in whatever language they are written. */
+/** The work of workers with the keys of the default pool, the same in all languages. */
 struct WorkerPlan {
     /// how many keys there are
     std::uint32_t slots = 1;

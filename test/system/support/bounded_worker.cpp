@@ -7,7 +7,6 @@
 #include <signal.h>
 
 #include <fstream>
-#include <sstream>
 
 namespace tenure::test
 {
@@ -31,9 +30,7 @@ BoundedWorker::BoundedWorker(std::string const& url, std::chrono::milliseconds t
 
 std::string BoundedWorker::output() const
 {
-    std::ostringstream text;
-    text << std::ifstream(directory_.file("output")).rdbuf();
-    return text.str();
+    return directory_.text_of("output");
 }
 
 std::optional<std::string> BoundedWorker::says(std::string const& word, std::chrono::milliseconds limit)

@@ -12,7 +12,7 @@
 namespace tenure::test
 {
 
-/** What sanitizers need for themselves says nothing about the library. */
+/** The needs of sanitizers say nothing about the library. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool memory_is_measured = false;
 #elif defined(__has_feature)

@@ -83,7 +83,7 @@ inline RedisServerOptions tls_options(Authority const& authority, std::string co
     return options;
 }
 
-/// what a certificate for servers of the tests names
+/// the names in a certificate for servers of the tests
 inline constexpr char const* here = "DNS:localhost,IP:127.0.0.1";
 
 } // namespace tenure::test

@@ -3,6 +3,7 @@
 #include "system/support/consensus_partitions.hpp"
 
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 #include "system/support/partition_load.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -44,15 +45,15 @@ constexpr std::array<char const*, faults> names{
     "leader killed",           "leader stopped", "leader cut off from its peers", "leader cut off from clients",
     "leader cut off from all", "no majority"};
 
-/// what a token may be late, and what two cores full of servers may add
+/// how late a token may be, and the delay that two cores full of servers may add
 constexpr std::chrono::nanoseconds latest_firing = 20ms + 200ms;
-/// what was written before the members were cut off from each other may be answered yet
+/// time for answers to requests that were written before the members were cut off from each other
 constexpr std::chrono::nanoseconds last_answers = 500ms;
 /// an election, a new connection and the renewals, on a machine that does other things too
 constexpr auto patience = 60s;
 
 /** One fault, undone when this goes at the latest. */
-class Strike
+class Strike : Immovable
 {
 public:
     Strike(ClusterNodes& members, Fault fault, std::size_t leader)
@@ -72,8 +73,6 @@ public:
             for_each_link([&](std::size_t member, Link link) { members_.networks().cut(member, link); });
         }
     }
-    Strike(Strike const&) = delete;
-    Strike& operator=(Strike const&) = delete;
     ~Strike()
     {
         try {
@@ -121,7 +120,7 @@ private:
     bool undone_ = false;
 };
 
-/** What each kind of fault did. */
+/** The effects of each kind of fault. */
 struct Seen {
     int times = 0;
     /// how often leases were held all through it

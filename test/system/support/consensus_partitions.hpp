@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "harness/network_namespaces.hpp"
 
 #include <chrono>
@@ -12,12 +13,9 @@ namespace tenure::test
 {
 
 /** Three members of a cluster, of either kind, in networks that can be cut. */
-class ClusterNodes
+class ClusterNodes : Immovable
 {
 public:
-    ClusterNodes() = default;
-    ClusterNodes(ClusterNodes const&) = delete;
-    ClusterNodes& operator=(ClusterNodes const&) = delete;
     virtual ~ClusterNodes() = default;
 
     [[nodiscard]] virtual MemberNetworks const& networks() const = 0;

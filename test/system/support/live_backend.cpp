@@ -53,6 +53,14 @@ RedisConfig config_of(RedisServer const& server)
     return config;
 }
 
+RedisConfig worker_of(RedisServer const& server)
+{
+    auto config = config_of(server);
+    config.username = "worker";
+    config.password = "secret";
+    return config;
+}
+
 ClaimPtr claim_of(KeyRangePtr range, std::string owner, std::uint32_t index)
 {
     auto claim = std::make_shared<Claim>();

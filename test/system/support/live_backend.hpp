@@ -44,6 +44,14 @@ private:
 };
 
 [[nodiscard]] RedisConfig config_of(RedisServer const& server);
+/** The same with the login of the user "worker", whose password is "secret". */
+[[nodiscard]] RedisConfig worker_of(RedisServer const& server);
+
+/** Fixture: a Redis server, a client of it, and the backend under test. */
+struct LiveBackendTest : RedisTest {
+    RedisClient client = server.client();
+    LiveBackend live{server};
+};
 
 /** The claim that a grant stands for. */
 [[nodiscard]] ClaimPtr claim_of(KeyRangePtr range, std::string owner, std::uint32_t index);

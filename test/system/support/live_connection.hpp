@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "runtime/asio_runtime.hpp"
 #include "store/redis/link/connection.hpp"
 
@@ -23,7 +24,7 @@ namespace tenure::test
 {
 
 /** A connection over real sockets. Its event loop runs only inside of these functions. */
-class LiveConnection
+class LiveConnection : Immovable
 {
 public:
     using Answer = std::shared_ptr<std::optional<redis::Outcome>>;
@@ -36,8 +37,6 @@ public:
         connection_->on_state([this](redis::ConnectionState state) { states_.push_back(state); });
         connection_->on_push([this](redis::resp::Value const& value) { pushes_.push_back(value); });
     }
-    LiveConnection(LiveConnection const&) = delete;
-    LiveConnection& operator=(LiveConnection const&) = delete;
     ~LiveConnection()
     {
         on_strand([this] { connection_->close(); });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/auditor.hpp"
+#include "harness/immovable.hpp"
 #include "harness/scratch_directory.hpp"
 #include "system/support/running_store.hpp"
 
@@ -19,7 +20,7 @@ namespace tenure::test
 inline constexpr std::uint32_t held_keys = 50;
 inline constexpr std::uint32_t contended_keys = 16;
 
-/** What was seen of leases for some time. */
+/** Observations of leases over some time. */
 struct Observed {
     static constexpr auto never = std::chrono::nanoseconds::max();
 
@@ -44,15 +45,13 @@ struct Observed {
     void add(Observed const& other);
 };
 
-/** What runs while members of a cluster are cut off: a store holds all 50 slots of a pool, others wait for one of them
- * to become free, and contend for 16 slots of another pool which they hold for a moment, or for two seconds. Each store
- * has a thread, in the network of the thread that makes this; an auditor knows who relies on what. */
-class PartitionLoad
+/** The load that runs while members of a cluster are cut off: a store holds all 50 slots of a pool, others wait for one
+ * of them to become free, and contend for 16 slots of another pool which they hold for a moment, or for two seconds.
+ * Each store has a thread, in the network of the thread that makes this; an auditor knows who relies on what. */
+class PartitionLoad : Immovable
 {
 public:
     PartitionLoad(std::string const& url, std::chrono::milliseconds ttl);
-    PartitionLoad(PartitionLoad const&) = delete;
-    PartitionLoad& operator=(PartitionLoad const&) = delete;
     /** Ends it. */
     ~PartitionLoad();
 

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
+
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -20,10 +22,12 @@
 namespace tenure::test
 {
 
-/** What most tests here ask for: a future of everything the operation completes with. */
+using namespace std::chrono_literals;
+
+/** The token of most tests here: a future of all results of the operation. */
 inline constexpr auto as_future = asio::as_tuple(asio::use_future);
 
-/** What a future has, or an exception if it does not come in time: no test hangs. */
+/** The value of a future, or an exception if it does not come in time: no test hangs. */
 template <class Result>
 Result within(std::chrono::milliseconds limit, std::future<Result> future)
 {
@@ -38,12 +42,10 @@ Result soon(std::future<Result> future)
 }
 
 /** A store with an event loop of its own in a thread of its own, so that a test can block. */
-class RunningStore
+class RunningStore : Immovable
 {
 public:
     explicit RunningStore(std::string const& url);
-    RunningStore(RunningStore const&) = delete;
-    RunningStore& operator=(RunningStore const&) = delete;
     /** Lets go of the store and waits until its work has ended by itself; says so on standard error if it does not. */
     ~RunningStore();
 

@@ -14,7 +14,7 @@ namespace tenure::test
 /** A request: the command's name and its arguments. */
 using Words = std::vector<std::string>;
 
-/** What a request does, whichever way it is written. */
+/** The purpose of a request, independent of the way it is written. */
 enum class Purpose { login, claim, renewal, release, withdrawal, inspection, subscription, other };
 
 [[nodiscard]] Purpose purpose_of(Words const& request);
@@ -27,7 +27,7 @@ enum class Purpose { login, claim, renewal, release, withdrawal, inspection, sub
 class ScriptedKeyspace
 {
 public:
-    /** What a connection has asked for between MULTI and EXEC; unset: it is in no transaction. */
+    /** The commands of a connection between MULTI and EXEC; unset: it is in no transaction. */
     using Queued = std::optional<std::vector<Words>>;
 
     /** Carries the request out and returns the reply's bytes. */

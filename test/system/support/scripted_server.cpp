@@ -34,7 +34,7 @@ using asio::ip::tcp;
 
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
-/** Takes the next whole request off the input; empty if there is none yet. What is no request is dropped. */
+/** Takes the next whole request off the input; empty if there is none yet. Bytes that are not a request are dropped. */
 std::optional<Words> take_request(std::string& input)
 {
     std::size_t at = 0;

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "system/support/scripted_keyspace.hpp"
 
 #include <chrono>
@@ -13,7 +14,7 @@
 namespace tenure::test
 {
 
-/** What a server says to one request. */
+/** A server's answer to one request. */
 struct Answer {
     enum class Then {
         /// goes on with the next request
@@ -33,15 +34,13 @@ struct Answer {
 
 /** A server on a loopback port, in a thread of its own, that behaves like a Redis with leases on it until it is told
  * otherwise. Requests take effect whatever it says about them. */
-class ScriptedServer
+class ScriptedServer : Immovable
 {
 public:
     /** Called in the server's thread with a request and what a good server answers to it. */
     using Behaviour = std::function<Answer(Words const& request, std::string const& good)>;
 
     ScriptedServer();
-    ScriptedServer(ScriptedServer const&) = delete;
-    ScriptedServer& operator=(ScriptedServer const&) = delete;
     ~ScriptedServer();
 
     [[nodiscard]] std::uint16_t port() const noexcept;

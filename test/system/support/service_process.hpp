@@ -45,7 +45,7 @@ public:
         return process_->wait_for(limit);
     }
 
-    /** What it has printed, standard error included. */
+    /** The lines that it has printed, standard error included. */
     [[nodiscard]] std::vector<std::string> lines() const
     {
         std::ifstream file(command_.output);

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "harness/scratch_directory.hpp"
 
 #include <chrono>
@@ -16,15 +17,13 @@ void require_tmux();
 
 /** A command line on a terminal of its own, as a person would see it. When the command has ended, `code=N` stands on
  * the terminal. */
-class TmuxScreen
+class TmuxScreen : Immovable
 {
 public:
     TmuxScreen(std::string const& command_line, std::size_t columns, std::size_t rows);
-    TmuxScreen(TmuxScreen const&) = delete;
-    TmuxScreen& operator=(TmuxScreen const&) = delete;
     ~TmuxScreen();
 
-    /** What stands on the terminal now, with all that has left it at the top. */
+    /** The lines on the terminal now, with all that have left it at the top. */
     [[nodiscard]] std::vector<std::string> lines() const;
     /** The same as one text in which lines that the terminal broke are whole again. */
     [[nodiscard]] std::string text() const;
@@ -44,7 +43,7 @@ public:
     [[nodiscard]] bool is_normal() const;
 
 private:
-    /** @return what tmux printed */
+    /** @return the output of tmux */
     [[nodiscard]] std::string tmux(std::string const& arguments) const;
 
     ScratchDirectory directory_;

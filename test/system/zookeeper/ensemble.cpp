@@ -14,7 +14,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 
 namespace
 {
@@ -68,36 +67,32 @@ struct Held {
     }
 };
 
-} // namespace
-
-TEST_CASE("leases outlive the death of the leader, and of a follower", "[zookeeper][ensemble]")
+/** Leases are kept and renewed while the leader, and then a follower, is unavailable. */
+void check_outlived(void (ZookeeperServer::*stop)(), void (ZookeeperServer::*go_on)())
 {
     Held held;
     for (std::size_t round = 0; round < 2; ++round) {
-        auto const victim = round == 0 ? leader() : (leader() + 1) % 3;
-        ensemble().server(victim).kill();
-        auto const killed = Clock::now();
-        CHECK(eventually([&] { return held.renewed_after(killed); }, 30s));
+        auto& victim = ensemble().server(round == 0 ? leader() : (leader() + 1) % 3);
+        (victim.*stop)();
+        auto const stopped = Clock::now();
+        CHECK(eventually([&] { return held.renewed_after(stopped); }, 30s));
         CHECK(held.all_kept());
-        ensemble().server(victim).start();
+        (victim.*go_on)();
         ensemble().wait_until_whole();
     }
     held.release_all();
 }
 
+} // namespace
+
+TEST_CASE("leases outlive the death of the leader, and of a follower", "[zookeeper][ensemble]")
+{
+    check_outlived(&ZookeeperServer::kill, &ZookeeperServer::start);
+}
+
 TEST_CASE("leases outlive a leader and a follower that stand still", "[zookeeper][ensemble]")
 {
-    Held held;
-    for (std::size_t round = 0; round < 2; ++round) {
-        auto const victim = round == 0 ? leader() : (leader() + 1) % 3;
-        ensemble().server(victim).pause();
-        auto const paused = Clock::now();
-        CHECK(eventually([&] { return held.renewed_after(paused); }, 30s));
-        CHECK(held.all_kept());
-        ensemble().server(victim).resume();
-        ensemble().wait_until_whole();
-    }
-    held.release_all();
+    check_outlived(&ZookeeperServer::pause, &ZookeeperServer::resume);
 }
 
 TEST_CASE("without a majority every token fires before its validity ends", "[zookeeper][ensemble]")

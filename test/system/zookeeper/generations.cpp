@@ -2,14 +2,10 @@
 // One ZooKeeper server: a release is one request and never affects the node of a later holder, because every claim
 // changes the key's generation.
 #include "harness/eventually.hpp"
-#include "harness/fault_proxy.hpp"
 #include "harness/zookeeper_client.hpp"
-#include "harness/zookeeper_server.hpp"
-#include "system/support/live_backend.hpp"
 #include "system/support/running_store.hpp"
+#include "system/zookeeper/zookeeper_line.hpp"
 
-#include "store/zookeeper/backend.hpp"
-#include "store/zookeeper/config.hpp"
 #include "store/zookeeper/znodes.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -25,7 +21,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
 namespace
@@ -33,41 +28,6 @@ namespace
 
 /// long enough for no renewal, and no expiry, to come in between
 constexpr auto long_ttl = 10s;
-
-[[nodiscard]] ZookeeperServer& generation_server()
-{
-    require_zookeeper();
-    static ZookeeperServer one;
-    return one;
-}
-
-/** A backend alone; its connections pass through the proxy. */
-struct GenerationLine {
-    FaultProxy proxy{generation_server().port()};
-    LiveBackend client{[this](std::shared_ptr<Runtime> runtime) {
-        auto config = zookeeper::config_from(parse_url(generation_server().url()));
-        config.servers[0].port = proxy.port();
-        return zookeeper::make_backend(std::move(runtime), config);
-    }};
-
-    [[nodiscard]] ClaimPtr take(KeyRangePtr const& range, std::string const& who)
-    {
-        auto const granted =
-            expect<Granted>(client.claim({range, who, long_ttl, client.now() + 10s, true, std::nullopt}));
-        auto held = std::make_shared<Claim>();
-        held->range = range;
-        held->owner = who;
-        held->fencing_token = granted.fencing_token;
-        held->handle = granted.handle;
-        return held;
-    }
-    [[nodiscard]] std::size_t kept(Direction direction) const
-    {
-        return proxy.received(direction) - proxy.passed(direction);
-    }
-    void hold(Direction direction) { proxy.set(direction, {.kind = Fault::Kind::hold}); }
-    void pass(Direction direction) { proxy.set(direction, {}); }
-};
 
 /// a name whose length distinguishes its messages from all others
 [[nodiscard]] KeyRangePtr long_key(std::string const& name)
@@ -96,7 +56,7 @@ struct GenerationLine {
 
 /** A release that was asked for, and its answer. */
 struct Release {
-    Release(GenerationLine& of, ClaimPtr const& claim)
+    Release(ZookeeperLine& of, ClaimPtr const& claim)
         : line(of)
     {
         line.client.on_strand([&] {
@@ -110,7 +70,7 @@ struct Release {
         line.client.run_until([this] { return reply->has_value(); });
         return **reply;
     }
-    GenerationLine& line;
+    ZookeeperLine& line;
     /// shared with a handler that may come later than the end of a test that failed
     std::shared_ptr<std::optional<ReleaseReply>> reply = std::make_shared<std::optional<ReleaseReply>>();
 };
@@ -119,8 +79,8 @@ struct Release {
 
 TEST_CASE("a release is one request: it needs no answer to take effect", "[zookeeper][generations]")
 {
-    GenerationLine line;
-    ZookeeperClient person{generation_server().port()};
+    ZookeeperLine line(shared_zookeeper(), long_ttl);
+    ZookeeperClient person{shared_zookeeper().port()};
     auto const range = named_key("one-request:");
     auto const claim = line.take(range, owner(1));
     CHECK(claim->fencing_token == static_cast<std::uint64_t>(person.get(path_of(range)).value().czxid));
@@ -134,9 +94,9 @@ TEST_CASE("a release is one request: it needs no answer to take effect", "[zooke
 
 TEST_CASE("the next holder keeps the key after the node was deleted by hand", "[zookeeper][generations]")
 {
-    GenerationLine line;
-    GenerationLine other;
-    ZookeeperClient person{generation_server().port()};
+    ZookeeperLine line(shared_zookeeper(), long_ttl);
+    ZookeeperLine other(shared_zookeeper(), long_ttl);
+    ZookeeperClient person{shared_zookeeper().port()};
     auto const range = long_key("deleted-by-hand");
     auto const claim = line.take(range, owner(1));
     auto const change_hands = [&] {
@@ -165,7 +125,7 @@ TEST_CASE("the next holder keeps the key after the node was deleted by hand", "[
         line.hold(Direction::replies);
         auto const answered = line.proxy.received(Direction::replies);
         line.pass(Direction::requests);
-        // what was read of both is on its way, and the node is as it was
+        // the answers about both are on their way, and the node is as it was
         line.client.run_until([&] { return line.proxy.received(Direction::replies) - answered > 200; });
         second = change_hands();
         line.proxy.heal();
@@ -182,8 +142,8 @@ TEST_CASE("the next holder keeps the key after the node was deleted by hand", "[
 
 TEST_CASE("a node that was created by hand, without a generation, stays", "[zookeeper][generations]")
 {
-    GenerationLine line;
-    ZookeeperClient person{generation_server().port()};
+    ZookeeperLine line(shared_zookeeper(), long_ttl);
+    ZookeeperClient person{shared_zookeeper().port()};
     auto const range = named_key("made-by-hand:");
     auto const claim = line.take(range, owner(1));
     REQUIRE(person.remove(path_of(range)));
@@ -194,8 +154,8 @@ TEST_CASE("a node that was created by hand, without a generation, stays", "[zook
 
 TEST_CASE("keys of one generation are claimed and released beside each other", "[zookeeper][generations]")
 {
-    GenerationLine line;
-    ZookeeperClient person{generation_server().port()};
+    ZookeeperLine line(shared_zookeeper(), long_ttl);
+    ZookeeperClient person{shared_zookeeper().port()};
     auto const range = named_key("beside:");
     auto const neighbour = neighbour_of(range);
     for (int round = 0; round < 3; ++round) {
@@ -211,7 +171,7 @@ TEST_CASE("keys of one generation are claimed and released beside each other", "
 
 TEST_CASE("a lease is released while keys of its generation are claimed without a pause", "[zookeeper][generations]")
 {
-    GenerationLine line;
+    ZookeeperLine line(shared_zookeeper(), long_ttl);
     auto const range = named_key("beside-a-busy-one:");
     // each answer comes later than the next claim
     line.proxy.set(Direction::replies, {.delay = 20ms});
@@ -219,7 +179,7 @@ TEST_CASE("a lease is released while keys of its generation are claimed without 
     std::atomic<bool> stop = false;
     std::atomic<int> written = 0;
     std::thread busy{[&, path = generation_of(range)] {
-        ZookeeperClient others{generation_server().port()};
+        ZookeeperClient others{shared_zookeeper().port()};
         while (!stop)
             written += others.set(path, {}) ? 1 : 0;
     }};
@@ -228,14 +188,14 @@ TEST_CASE("a lease is released while keys of its generation are claimed without 
     stop = true;
     busy.join();
     expect<Released>(reply);
-    CHECK_FALSE(ZookeeperClient{generation_server().port()}.get(path_of(range)));
+    CHECK_FALSE(ZookeeperClient{shared_zookeeper().port()}.get(path_of(range)));
 }
 
 TEST_CASE("a node that changed hands during an eviction is not marked", "[zookeeper][generations]")
 {
-    GenerationLine line;
-    GenerationLine other;
-    ZookeeperClient person{generation_server().port()};
+    ZookeeperLine line(shared_zookeeper(), long_ttl);
+    ZookeeperLine other(shared_zookeeper(), long_ttl);
+    ZookeeperClient person{shared_zookeeper().port()};
     auto const range = long_key("evicted-too-late");
     auto const claim = line.take(range, owner(1));
     auto const reply = std::make_shared<std::optional<EvictReply>>();
@@ -268,7 +228,7 @@ TEST_CASE("a node that changed hands during an eviction is not marked", "[zookee
 TEST_CASE(
     "a generation is made when it is first needed, and again when somebody deleted it", "[zookeeper][generations]")
 {
-    auto const url = generation_server().url();
+    auto const url = shared_zookeeper().url();
     auto const below = [&](std::string const& login, std::string const& chroot) {
         return "zookeeper://" + login + url.substr(12, url.find('?') - 12) + chroot + url.substr(url.find('?'));
     };
@@ -278,7 +238,7 @@ TEST_CASE(
     };
     SECTION("without a login")
     {
-        ZookeeperClient person{generation_server().port()};
+        ZookeeperClient person{shared_zookeeper().port()};
         auto const path = zookeeper::generation_path("/made/anew", {}, "k");
         RunningStore store{below({}, "/made/anew")};
         CHECK(released(store, "k") == ReleaseOutcome::released);
@@ -295,8 +255,8 @@ TEST_CASE(
     }
     SECTION("with a login it belongs to it alone")
     {
-        ZookeeperClient stranger{generation_server().port()};
-        ZookeeperClient person{generation_server().port(), "w/1:secret"};
+        ZookeeperClient stranger{shared_zookeeper().port()};
+        ZookeeperClient person{shared_zookeeper().port(), "w/1:secret"};
         auto const path = zookeeper::generation_path("/made/of", "w/1", "k");
         RunningStore store{below("w%2F1:secret@", "/made/of")};
         CHECK(released(store, "k") == ReleaseOutcome::released);
@@ -308,13 +268,13 @@ TEST_CASE(
 
 TEST_CASE("a generation that may not be written to is named by the error and by the doctor", "[zookeeper][generations]")
 {
-    ZookeeperClient person{generation_server().port()};
+    ZookeeperClient person{shared_zookeeper().port()};
     person.create_all("/guarded");
-    auto const url = generation_server().url();
+    auto const url = shared_zookeeper().url();
     auto const host = url.substr(12, url.find('?') - 12);
     auto const options = url.substr(url.find('?'));
     {
-        // whose chroot it is, and belongs to that login from now on
+        // the chroot is this login's, and the key belongs to it from now on
         RunningStore other{"zookeeper://other:secret@" + host + "/guarded/%25g" + options};
         auto lease = RunningStore::acquire(other.lock("k", 2s));
         REQUIRE(RunningStore::release(lease) == ReleaseOutcome::released);

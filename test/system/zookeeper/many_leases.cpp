@@ -33,7 +33,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
 namespace
@@ -76,7 +75,7 @@ constexpr auto renewal_interval = lasting / 3;
     return held;
 }
 
-/** What a helper program has printed. */
+/** The output of a helper program. */
 [[nodiscard]] std::string text_of(std::string const& file)
 {
     std::ostringstream text;
@@ -84,7 +83,7 @@ constexpr auto renewal_interval = lasting / 3;
     return text.str();
 }
 
-/** What the server says of its connections, for all of them: requests that it has received. */
+/** The number of requests that the server has received, by its own count for all connections. */
 [[nodiscard]] std::size_t received_by(ZookeeperServer const& server)
 {
     auto const words = zookeeper_word(server.port(), "srvr");
@@ -94,10 +93,10 @@ constexpr auto renewal_interval = lasting / 3;
 
 } // namespace
 
-TEST_CASE("among a thousand leases of one session each lost one is noticed by its next renewal", "[zookeeper][many]")
+TEST_CASE_METHOD(
+    ZookeeperTest, "among a thousand leases of one session each lost one is noticed by its next renewal",
+    "[zookeeper][many]")
 {
-    require_zookeeper();
-    ZookeeperServer server;
     FaultProxy proxy{server.port()};
     RunningStore store{through(server, proxy)};
     RunningStore other{server.url()};
@@ -164,10 +163,8 @@ TEST_CASE("among a thousand leases of one session each lost one is noticed by it
             FAIL("lease " << i << " was lost: " << to_string(held[i].token().reason()));
 }
 
-TEST_CASE("the renewals of a thousand leases cost a server a few writes", "[zookeeper][many]")
+TEST_CASE_METHOD(ZookeeperTest, "the renewals of a thousand leases cost a server a few writes", "[zookeeper][many]")
 {
-    require_zookeeper();
-    ZookeeperServer server;
     RunningStore store{server.url()};
     auto const held = acquire_all(store, 1000);
     auto const valid = held.back().valid_until();
@@ -182,9 +179,7 @@ TEST_CASE("the renewals of a thousand leases cost a server a few writes", "[zook
 TEST_CASE("more watches than one request may name are set again on the next connection", "[zookeeper][many]")
 {
     require_zookeeper();
-    ZookeeperOptions options;
-    options.java = {"-Djute.maxbuffer=65536"};
-    ZookeeperServer server{options};
+    ZookeeperServer server{{.java = {"-Djute.maxbuffer=65536"}}};
     FaultProxy proxy{server.port()};
     LiveBackend client{[&](std::shared_ptr<Runtime> runtime) {
         auto config = zookeeper::config_from(parse_url(server.url()));
@@ -211,9 +206,7 @@ TEST_CASE("more watches than one request may name are set again on the next conn
 TEST_CASE("a server starts again after the end of a process with many leases of long names", "[zookeeper][many]")
 {
     require_zookeeper();
-    ZookeeperOptions options;
-    options.java = {"-Xmx512m"};
-    ZookeeperServer server{options};
+    ZookeeperServer server{{.java = {"-Xmx512m"}}};
     ScratchDirectory directory;
     auto const output = directory.file("holder");
     ChildProcess holder{

@@ -18,7 +18,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
 namespace
@@ -32,7 +31,7 @@ constexpr auto refused_ttl = 2000ms;
     return url.insert(url.find("//") + 2, login + "@");
 }
 
-/** What a claim is told that ends within `wait`. */
+/** The message for a claim that ends within `wait`. */
 [[nodiscard]] std::string refusal(RunningStore& running, std::string const& key, errc expected)
 {
     CHECK(RunningStore::acquire_error(running.lock(key, refused_ttl), {.wait = 1500ms}) == expected);
@@ -55,9 +54,7 @@ TEST_CASE("ZooKeeper refuses the connection", "[zookeeper]")
 TEST_CASE("a server that allows no more connections is told from one that is unavailable", "[zookeeper]")
 {
     require_zookeeper();
-    ZookeeperOptions options;
-    options.config = {"maxClientCnxns=1"};
-    ZookeeperServer const server{options};
+    ZookeeperServer const server{{.config = {"maxClientCnxns=1"}}};
     RunningStore running{server.url()};
     // each ttl has a session of its own
     std::vector<Lease> held;
@@ -90,11 +87,10 @@ TEST_CASE("ZooKeeper has no quarantine, and a pool that asks for one is refused 
     CHECK_NOTHROW(SlotPool{store, {.size = 2, .ttl = 1s}});
 }
 
-TEST_CASE(
-    "ZooKeeper cannot keep a key without its holder: a detachment is refused, and the lease goes on", "[zookeeper]")
+TEST_CASE_METHOD(
+    ZookeeperTest, "ZooKeeper cannot keep a key without its holder: a detachment is refused, and the lease goes on",
+    "[zookeeper]")
 {
-    require_zookeeper();
-    ZookeeperServer const server;
     RunningStore running{server.url()};
     auto lease = RunningStore::acquire(running.lock("nightly", refused_ttl));
     CHECK(std::get<0>(soon(lease.async_detach(1min, as_future))) == std::errc::operation_not_supported);
@@ -114,10 +110,9 @@ TEST_CASE("an endless wait for an unavailable ZooKeeper keeps no thread busy", "
     CHECK(context.run_for(1s) < 1000);
 }
 
-TEST_CASE("a refused access to a ZooKeeper node is reported in words, without secrets", "[zookeeper]")
+TEST_CASE_METHOD(
+    ZookeeperTest, "a refused access to a ZooKeeper node is reported in words, without secrets", "[zookeeper]")
 {
-    require_zookeeper();
-    ZookeeperServer const server;
     RunningStore owner{with_login(server.url(), "worker:very-secret")};
     auto lease = RunningStore::acquire(owner.lock("held", refused_ttl));
     for (auto const* const login : {"worker:wrong-secret", "other:very-secret"}) {
@@ -130,12 +125,11 @@ TEST_CASE("a refused access to a ZooKeeper node is reported in words, without se
     CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
 }
 
-TEST_CASE(
+TEST_CASE_METHOD(
+    ZookeeperTest,
     "a ZooKeeper server that is away is told of; leases outlive a restart, and nothing outlives their time",
     "[zookeeper]")
 {
-    require_zookeeper();
-    ZookeeperServer server;
     RunningStore running{server.url()};
     auto lasting = RunningStore::acquire(running.lock("lasting", 30s));
     auto lease = RunningStore::acquire(running.lock("held", refused_ttl));
@@ -154,11 +148,10 @@ TEST_CASE(
     CHECK(RunningStore::release(lasting) == ReleaseOutcome::released);
 }
 
-TEST_CASE(
-    "a ZooKeeper server that stands still costs the lease, told in the log with the key and what to do", "[zookeeper]")
+TEST_CASE_METHOD(
+    ZookeeperTest, "a ZooKeeper server that stands still costs the lease, told in the log with the key and what to do",
+    "[zookeeper]")
 {
-    require_zookeeper();
-    ZookeeperServer server;
     RunningStore running{server.url()};
     auto lease = RunningStore::acquire(running.lock("held", refused_ttl));
     FiredAt fired{lease.token()};

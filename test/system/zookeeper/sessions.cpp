@@ -2,14 +2,9 @@
 // One ZooKeeper server: leases and messages when a session ends, when the server is unavailable, and when it refuses
 // the login.
 #include "harness/eventually.hpp"
-#include "harness/fault_proxy.hpp"
 #include "harness/zookeeper_client.hpp"
-#include "harness/zookeeper_server.hpp"
-#include "system/support/live_backend.hpp"
 #include "system/support/running_store.hpp"
-
-#include "store/zookeeper/backend.hpp"
-#include "store/zookeeper/config.hpp"
+#include "system/zookeeper/zookeeper_line.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -27,7 +22,6 @@
 
 using namespace tenure;
 using namespace tenure::test;
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
 namespace
@@ -36,46 +30,10 @@ namespace
 /// ten ticks of the servers here
 constexpr auto session_ttl = 1000ms;
 
-[[nodiscard]] ZookeeperServer& server()
-{
-    require_zookeeper();
-    static ZookeeperServer one;
-    return one;
-}
-
-/** A backend alone; its connection passes through the proxy. */
-struct Line {
-    FaultProxy proxy{server().port()};
-    LiveBackend client{[this](std::shared_ptr<Runtime> runtime) {
-        auto const& url = server().url();
-        auto config = zookeeper::config_from(parse_url(url));
-        config.servers[0].port = proxy.port();
-        return zookeeper::make_backend(std::move(runtime), config);
-    }};
-
-    [[nodiscard]] ClaimReply
-    claim(KeyRangePtr const& range, std::string const& who, std::chrono::milliseconds lasting = session_ttl)
-    {
-        return client.claim({range, who, lasting, client.now() + 10s, true, std::nullopt});
-    }
-    [[nodiscard]] ClaimPtr
-    take(KeyRangePtr const& range, std::string const& who, std::chrono::milliseconds lasting = session_ttl)
-    {
-        auto const granted = expect<Granted>(claim(range, who, lasting));
-        auto claim = std::make_shared<Claim>();
-        claim->range = range;
-        claim->owner = who;
-        claim->index = granted.index;
-        claim->fencing_token = granted.fencing_token;
-        claim->handle = granted.handle;
-        return claim;
-    }
-};
-
 [[nodiscard]] std::string through(FaultProxy const& proxy)
 {
-    auto url = server().url();
-    auto const port = std::to_string(server().port());
+    auto url = shared_zookeeper().url();
+    auto const port = std::to_string(shared_zookeeper().port());
     return url.replace(url.find(port), port.size(), std::to_string(proxy.port()));
 }
 
@@ -91,8 +49,8 @@ void remove_tree(ZookeeperClient& person, std::string const& path)
 
 TEST_CASE("a session that has expired is a proven loss of its leases, and the next claim opens another", "[zookeeper]")
 {
-    Line line;
-    ZookeeperClient person{server().port()};
+    ZookeeperLine line(shared_zookeeper(), session_ttl);
+    ZookeeperClient person{shared_zookeeper().port()};
     auto const range = named_key("expiry:a");
     auto const claim = line.take(range, owner(1));
     auto const before = person.get("/expiry:a/lock");
@@ -116,7 +74,7 @@ TEST_CASE("a session that has expired is a proven loss of its leases, and the ne
 
 TEST_CASE("a lease outlives connections that break, and its validity does not grow meanwhile", "[zookeeper]")
 {
-    FaultProxy proxy{server().port()};
+    FaultProxy proxy{shared_zookeeper().port()};
     RunningStore store{through(proxy)};
     auto lease = RunningStore::acquire(store.lock("breaks", session_ttl));
     auto const end = lease.valid_until() + 4 * session_ttl;
@@ -137,17 +95,17 @@ TEST_CASE(
     "a server that is away for less than the validity costs nothing, and for longer the token fires in time",
     "[zookeeper]")
 {
-    RunningStore store{server().url()};
+    RunningStore store{shared_zookeeper().url()};
     auto lease = RunningStore::acquire(store.lock("pauses", 3s));
-    server().pause();
+    shared_zookeeper().pause();
     CHECK_FALSE(FiredAt{lease.token()}.wait(700ms));
-    server().resume();
+    shared_zookeeper().resume();
     auto const valid = lease.valid_until();
     REQUIRE(eventually([&] { return lease.valid_until() > valid + 1s; }, 5s));
     FiredAt fired{lease.token()};
-    server().pause();
+    shared_zookeeper().pause();
     auto const at = fired.wait(5s);
-    server().resume();
+    shared_zookeeper().resume();
     REQUIRE(at);
     CHECK(*at < nanoseconds(lease.valid_until()));
     CHECK(lease.token().reason() == CancelReason::expired);
@@ -155,8 +113,8 @@ TEST_CASE(
 
 TEST_CASE("a deleted or replaced node is a loss, and the token is cancelled at once", "[zookeeper]")
 {
-    RunningStore store{server().url()};
-    ZookeeperClient person{server().port()};
+    RunningStore store{shared_zookeeper().url()};
+    ZookeeperClient person{shared_zookeeper().port()};
     auto deleted = RunningStore::acquire(store.lock("deleted", 3s));
     auto replaced = RunningStore::acquire(store.lock("replaced", 3s));
     FiredAt told_deleted{deleted.token()};
@@ -178,8 +136,8 @@ TEST_CASE("a deleted or replaced node is a loss, and the token is cancelled at o
 // A deletion without the generation could not distinguish the node of the next holder.
 TEST_CASE("releases of one lease that were asked for more than once delete one node", "[zookeeper]")
 {
-    Line line;
-    ZookeeperClient person{server().port()};
+    ZookeeperLine line(shared_zookeeper(), session_ttl);
+    ZookeeperClient person{shared_zookeeper().port()};
     auto const range = named_key("twice:" + std::string(400, 'x'));
     auto const path = "/" + range->prefix + "/lock";
     auto const claim = line.take(range, owner(1), 6s);
@@ -207,8 +165,8 @@ TEST_CASE(
     "a claim that was asked for more than once is one lease, and does not lapse while it is renewed", "[zookeeper]")
 {
     constexpr auto lasting = 6s;
-    Line line;
-    ZookeeperClient person{server().port()};
+    ZookeeperLine line(shared_zookeeper(), session_ttl);
+    ZookeeperClient person{shared_zookeeper().port()};
     auto const range = named_key("asked-again:" + std::string(400, 'x'));
     auto const path = "/" + range->prefix + "/lock";
     person.create_all("/" + range->prefix);
@@ -269,8 +227,8 @@ TEST_CASE("a node that its claim finds late does not count as expired", "[zookee
 {
     constexpr auto lasting = 3s;
     constexpr auto delay = 300ms;
-    Line line;
-    ZookeeperClient person{server().port()};
+    ZookeeperLine line(shared_zookeeper(), session_ttl);
+    ZookeeperClient person{shared_zookeeper().port()};
     auto const range = named_key("found-at-last:");
     // the session is there, and all that the node needs
     expect<Released>(line.client.release(line.take(range, owner(2), lasting)));
@@ -307,8 +265,8 @@ TEST_CASE("a node that its claim finds late does not count as expired", "[zookee
 TEST_CASE("a node without renewals expires however late the server answers", "[zookeeper]")
 {
     constexpr auto lasting = 2s;
-    Line line;
-    ZookeeperClient person{server().port()};
+    ZookeeperLine line(shared_zookeeper(), session_ttl);
+    ZookeeperClient person{shared_zookeeper().port()};
     auto const claim = line.take(named_key("late-answers:"), owner(1), lasting);
     // longer than the pause between two looks
     line.proxy.set(Direction::replies, {.delay = 350ms});
@@ -317,8 +275,8 @@ TEST_CASE("a node without renewals expires however late the server answers", "[z
 
 TEST_CASE("leases of different ttls are in sessions of their own, and those of one ttl share theirs", "[zookeeper]")
 {
-    RunningStore store{server().url()};
-    ZookeeperClient person{server().port()};
+    RunningStore store{shared_zookeeper().url()};
+    ZookeeperClient person{shared_zookeeper().port()};
     auto const first = RunningStore::acquire(store.lock("share1:", 2s));
     auto const second = RunningStore::acquire(store.lock("share2:", 2s));
     auto const third = RunningStore::acquire(store.lock("share3:", 4s));
@@ -329,10 +287,10 @@ TEST_CASE("leases of different ttls are in sessions of their own, and those of o
 
 TEST_CASE("a waiter takes over as soon as a key is released, also after its parent was removed", "[zookeeper]")
 {
-    FaultProxy proxy{server().port()};
-    RunningStore store{server().url()};
+    FaultProxy proxy{shared_zookeeper().port()};
+    RunningStore store{shared_zookeeper().url()};
     RunningStore other{through(proxy)};
-    ZookeeperClient person{server().port()};
+    ZookeeperClient person{shared_zookeeper().port()};
     auto lease = RunningStore::acquire(store.lock("handover", 10s));
     auto const waiter = other.lock("handover", 10s);
     auto waiting = waiter.async_acquire({.wait = 20s}, as_future);
@@ -357,10 +315,10 @@ TEST_CASE("a waiter takes over as soon as a key is released, also after its pare
 TEST_CASE(
     "a key that nobody waits for any more is not watched, whether it is held or was never taken again", "[zookeeper]")
 {
-    Line line;
+    ZookeeperLine line(shared_zookeeper(), session_ttl);
     auto const range = named_key("watched-once:");
     auto const watched = [] {
-        return zookeeper_word(server().port(), "wchp").find("/watched-once:/lock\n") != std::string::npos;
+        return zookeeper_word(shared_zookeeper().port(), "wchp").find("/watched-once:/lock\n") != std::string::npos;
     };
     auto const claim = line.take(range, owner(1), 6s);
     std::vector<WatchEvent> events;
@@ -399,7 +357,7 @@ TEST_CASE(
 
 TEST_CASE("a throwing handler does not prevent other answers of the same read", "[zookeeper]")
 {
-    Line line;
+    ZookeeperLine line(shared_zookeeper(), session_ttl);
     expect<Released>(line.client.release(line.take(named_key("throws:"), owner(1))));
     std::vector<ClaimReply> replies;
     line.proxy.set(Direction::replies, {.kind = Fault::Kind::hold});
@@ -424,9 +382,9 @@ TEST_CASE("a throwing handler does not prevent other answers of the same read", 
 
 TEST_CASE("keys of all kinds become nodes below the chroot", "[zookeeper]")
 {
-    auto const url = server().url();
+    auto const url = shared_zookeeper().url();
     RunningStore store{url.substr(0, url.find('?')) + "/deep/chroot" + url.substr(url.find('?'))};
-    ZookeeperClient person{server().port()};
+    ZookeeperClient person{shared_zookeeper().port()};
     auto const odd = RunningStore::acquire(store.lock("a/b c%\xc3\xa4", session_ttl));
     auto const number = RunningStore::acquire(store.lock("42", session_ttl));
     CHECK(person.get("/deep/chroot/a%2Fb%20c%25%C3%A4/lock"));
@@ -437,11 +395,11 @@ TEST_CASE("keys of all kinds become nodes below the chroot", "[zookeeper]")
 TEST_CASE("a ttl beyond the limits is refused at once, and a ttl that the server changes is reported", "[zookeeper]")
 {
     {
-        RunningStore store{server().url()};
+        RunningStore store{shared_zookeeper().url()};
         CHECK_THROWS_WITH(store.lock("long", 2min), ContainsSubstring("this store allows 200 ms to 60000 ms"));
         CHECK_THROWS_WITH(store.lock("short", 150ms), ContainsSubstring("this store allows 200 ms to 60000 ms"));
     }
-    auto url = server().url();
+    auto url = shared_zookeeper().url();
     url.replace(url.find("longest_ttl=60000"), 17, "longest_ttl=90000");
     RunningStore store{url};
     auto const lease = RunningStore::acquire(store.lock("clamped", 80s));
@@ -452,9 +410,9 @@ TEST_CASE("a ttl beyond the limits is refused at once, and a ttl that the server
 
 TEST_CASE("nodes belong to their login alone; another login gets the missing permission", "[zookeeper]")
 {
-    auto url = server().url();
+    auto url = shared_zookeeper().url();
     auto const with_login = [&](std::string const& login) { return "zookeeper://" + login + "@" + url.substr(12); };
-    ZookeeperClient person{server().port()};
+    ZookeeperClient person{shared_zookeeper().port()};
     RunningStore store{with_login("worker:very-secret")};
     auto lease = RunningStore::acquire(store.lock("private", 2s));
     CHECK_THROWS_WITH(person.get("/private/lock"), ContainsSubstring("-102"));
@@ -488,7 +446,7 @@ TEST_CASE("nodes belong to their login alone; another login gets the missing per
 
 TEST_CASE("the doctor sees limits, tick and permissions of ZooKeeper", "[zookeeper]")
 {
-    RunningStore store{server().url()};
+    RunningStore store{shared_zookeeper().url()};
     auto const [error, findings] = soon(store.store().async_examine(session_ttl, as_future));
     CHECK_FALSE(error);
     auto const of = [&](std::string const& subject) {
@@ -502,7 +460,7 @@ TEST_CASE("the doctor sees limits, tick and permissions of ZooKeeper", "[zookeep
     CHECK(of("permissions").severity == Finding::Severity::ok);
     CHECK(of("access").severity == Finding::Severity::warning);
     CHECK(of("writes").observed.starts_with("a write takes"));
-    auto url = server().url();
+    auto url = shared_zookeeper().url();
     url.replace(url.find("tick=100ms"), 10, "tick=50ms");
     RunningStore wrong{url};
     auto const [nothing, others] = soon(wrong.store().async_examine(session_ttl, as_future));
@@ -513,9 +471,9 @@ TEST_CASE("the doctor sees limits, tick and permissions of ZooKeeper", "[zookeep
 
 TEST_CASE("a store that is let go of ends its session, and its nodes go with it at once", "[zookeeper]")
 {
-    ZookeeperClient person{server().port()};
+    ZookeeperClient person{shared_zookeeper().port()};
     {
-        RunningStore store{server().url()};
+        RunningStore store{shared_zookeeper().url()};
         auto lease = RunningStore::acquire(store.lock("leaving", 30s));
         auto const session = person.get("/leaving/lock").value().ephemeral_owner;
         REQUIRE(session != 0);
@@ -523,6 +481,6 @@ TEST_CASE("a store that is let go of ends its session, and its nodes go with it 
     }
     CHECK_FALSE(person.get("/leaving/lock"));
     // 30 s is the timeout of that session: only its end was told
-    CHECK(
-        eventually([&] { return zookeeper_word(server().port(), "cons").find("to=30000") == std::string::npos; }, 2s));
+    CHECK(eventually(
+        [&] { return zookeeper_word(shared_zookeeper().port(), "cons").find("to=30000") == std::string::npos; }, 2s));
 }

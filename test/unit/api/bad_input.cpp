@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a user gets for options that cannot work: an exception that names the field, its value and the rule, before
+// Options that cannot work: the user gets an exception that names the field, its value and the rule, before
 // anything is sent, and documented word for word.
 #include "harness/documented.hpp"
 
@@ -29,7 +29,7 @@ using Catch::Matchers::ContainsSubstring;
 namespace
 {
 
-/** What std::invalid_argument says; fails if there is none, or another one. */
+/** The message of std::invalid_argument; fails on another exception, and if there is none. */
 std::string refusal(std::function<void()> const& mistake)
 {
     try {

@@ -133,7 +133,7 @@ TEST_CASE("a store that closes ends waiting acquisitions and refuses new ones")
     CHECK(test.test.backend->claims.empty());
 }
 
-TEST_CASE("what is granted to an acquisition that closing ended is given back before the store is closed")
+TEST_CASE("a lease granted to an acquisition that closing ended is given back before the store is closed")
 {
     Closing test;
     Attempt<Lease> asking;

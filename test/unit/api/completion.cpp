@@ -1,5 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What becomes of a completion handler between its operation and its executor.
+// The way of a completion handler from its operation to its executor.
+#include "unit/api/run_until.hpp"
+
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/bind_allocator.hpp>
@@ -21,20 +23,11 @@
 #include <utility>
 
 using namespace tenure;
+using tenure::test::run_until;
 using namespace std::chrono_literals;
 
 namespace
 {
-
-/** Runs the loop until `done`: a held lease has timers, so that the loop does not end by itself. */
-template <class Done>
-void run_loop_until(asio::io_context& context, Done done)
-{
-    auto const deadline = std::chrono::steady_clock::now() + 20s;
-    while (!done() && std::chrono::steady_clock::now() < deadline)
-        context.run_one_for(100ms);
-    REQUIRE(done());
-}
 
 /** Says whether anything keeps the context running. */
 bool has_work(asio::io_context& context)
@@ -85,7 +78,7 @@ TEST_CASE("the context of a handler's own executor is kept running until the han
         lease = std::move(granted);
     }));
     CHECK(has_work(elsewhere));
-    run_loop_until(context, [&] {
+    run_until(context, [&] {
         elsewhere.poll();
         return lease.has_value();
     });
@@ -95,7 +88,7 @@ TEST_CASE("the context of a handler's own executor is kept running until the han
     lease->token().async_wait(asio::bind_executor(elsewhere.get_executor(), [&](error_code) { told = true; }));
     CHECK(has_work(elsewhere));
     lease->async_release([](error_code, ReleaseOutcome) {});
-    run_loop_until(context, [&] {
+    run_until(context, [&] {
         elsewhere.restart();
         elsewhere.poll();
         return told;
@@ -114,11 +107,11 @@ TEST_CASE("a lease whose handler can no longer be called is given back")
     lock.async_acquire(asio::bind_executor(elsewhere->get_executor(), [&](error_code, Lease) { called = true; }));
     pool.async_try_acquire(
         asio::bind_executor(elsewhere->get_executor(), [&](error_code, std::optional<Slot>) { called = true; }));
-    run_loop_until(context, [&] { return store.statistics().held == 2; });
-    // what is on its way to the other context comes to it
+    run_until(context, [&] { return store.statistics().held == 2; });
+    // a completion on its way to the other context arrives there
     context.poll();
     elsewhere.reset();
-    run_loop_until(context, [&] { return store.statistics().released == 2; });
+    run_until(context, [&] { return store.statistics().released == 2; });
     CHECK_FALSE(called);
 }
 
@@ -133,13 +126,13 @@ TEST_CASE("an operation takes its memory for the handler from the handler's allo
         slot = std::move(granted);
     }));
     CHECK(blocks > 0);
-    run_loop_until(context, [&] { return slot.has_value(); });
+    run_until(context, [&] { return slot.has_value(); });
     blocks = 0;
     bool released = false;
     slot->async_release(asio::bind_allocator(
         CountingAllocator<int>(blocks), [&](error_code error, ReleaseOutcome) { released = !error; }));
     CHECK(blocks > 0);
-    run_loop_until(context, [&] { return released; });
+    run_until(context, [&] { return released; });
 }
 
 TEST_CASE("cancellation_type::none is ignored")
@@ -148,7 +141,7 @@ TEST_CASE("cancellation_type::none is ignored")
     Lock lock(open_memory(context), {.key = "job"});
     std::optional<Lease> lease;
     lock.async_acquire([&](error_code, Lease granted) { lease = std::move(granted); });
-    run_loop_until(context, [&] { return lease.has_value(); });
+    run_until(context, [&] { return lease.has_value(); });
 
     asio::cancellation_signal waiter;
     asio::cancellation_signal observer;
@@ -163,7 +156,7 @@ TEST_CASE("cancellation_type::none is ignored")
     CHECK_FALSE(fired);
     waiter.emit(asio::cancellation_type::total);
     observer.emit(asio::cancellation_type::total);
-    run_loop_until(context, [&] { return acquired && fired; });
+    run_until(context, [&] { return acquired && fired; });
     CHECK(acquired == asio::error::operation_aborted);
     CHECK(fired == asio::error::operation_aborted);
 }

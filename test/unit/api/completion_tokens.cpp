@@ -1,5 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Every asynchronous operation under every kind of completion token.
+#include "unit/api/run_until.hpp"
+
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
@@ -33,6 +35,7 @@
 #include <vector>
 
 using namespace tenure;
+using tenure::test::run_until;
 using namespace std::chrono_literals;
 
 namespace
@@ -41,16 +44,6 @@ namespace
 SlotPool memory_pool(asio::any_io_executor executor, std::uint32_t size = 2)
 {
     return SlotPool{open_memory(std::move(executor)), {.size = size, .ttl = 2s}};
-}
-
-/** Runs the loop until `done`: a held lease has timers, so that the loop does not end by itself. */
-template <class Done>
-void run_until(asio::io_context& context, Done done)
-{
-    auto const deadline = std::chrono::steady_clock::now() + 20s;
-    while (!done() && std::chrono::steady_clock::now() < deadline)
-        context.run_one_for(100ms);
-    REQUIRE(done());
 }
 
 template <class Result>

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // A detached lease in the hands of its users: work ends normally, and the key stays taken for the time that was asked
 // for.
+#include "unit/api/work_under_lock.hpp"
+
 #include <tenure/tenure.hpp>
 #include <tenure/testing.hpp>
 
@@ -25,14 +27,6 @@ using namespace std::chrono_literals;
 
 namespace
 {
-
-/** Runs everything there is, for 10 s at most. */
-void run(asio::io_context& context)
-{
-    context.restart();
-    context.run_for(10s);
-    CHECK(context.stopped());
-}
 
 asio::awaitable<void> detach_and_go_on(Lease& lease, bool& went_on)
 {
@@ -172,7 +166,7 @@ TEST_CASE("operations and stop tokens under a detached lease end, and never insi
         lease.async_detach([](error_code) {});
         stopped_inside = stop.stop_requested();
     });
-    run(context);
+    test::run_to_end(context);
     CHECK(ended == make_error_code(asio::error::operation_aborted));
     CHECK(stop.stop_requested());
     CHECK_FALSE(stopped_inside);
@@ -180,40 +174,21 @@ TEST_CASE("operations and stop tokens under a detached lease end, and never insi
 
 TEST_CASE("work under with_lease that detaches its lease goes on, and ends normally")
 {
-    asio::io_context context;
-    auto const store = open_memory(context.get_executor());
-    Lock const lock{store, {.key = "job", .ttl = 5s}};
+    test::WorkUnderLock under_lock;
     bool went_on = false;
-    std::optional<std::exception_ptr> result;
-    auto const work = [&](Lease& lease) { return detach_and_go_on(lease, went_on); };
-    lock.async_acquire([&](error_code, Lease lease) {
-        with_lease(std::move(lease), work, asio::bind_executor(context.get_executor(), [&](std::exception_ptr failure) {
-                       result = failure;
-                   }));
-    });
-    run(context);
+    under_lock.with_lease([&](Lease& lease) { return detach_and_go_on(lease, went_on); });
     CHECK(went_on);
-    REQUIRE(result);
-    CHECK(*result == nullptr);
-    CHECK(store.statistics().detached == 1);
-    CHECK(store.statistics().released == 0);
+    CHECK(under_lock.store.statistics().detached == 1);
+    CHECK(under_lock.store.statistics().released == 0);
 }
 
 TEST_CASE("async_run of work that detaches its lease ends, and acquires no other")
 {
-    asio::io_context context;
-    auto const store = open_memory(context.get_executor());
-    Lock const lock{store, {.key = "job", .ttl = 5s}};
+    test::WorkUnderLock under_lock;
     bool went_on = false;
-    std::optional<std::exception_ptr> result;
-    auto const work = [&](Lease& lease) { return detach_and_go_on(lease, went_on); };
-    lock.async_run(
-        work, asio::bind_executor(context.get_executor(), [&](std::exception_ptr failure) { result = failure; }));
-    run(context);
+    under_lock.run([&](Lease& lease) { return detach_and_go_on(lease, went_on); });
     CHECK(went_on);
-    REQUIRE(result);
-    CHECK(*result == nullptr);
-    CHECK(store.statistics().acquired == 1);
+    CHECK(under_lock.store.statistics().acquired == 1);
 }
 
 TEST_CASE("a slot is detached as a lock is")
@@ -231,7 +206,7 @@ TEST_CASE("a slot is detached as a lock is")
             pool.async_try_acquire([&](error_code, std::optional<Slot> other) { next = other->id(); });
         });
     });
-    run(context);
+    test::run_to_end(context);
     CHECK(told == error_code());
     CHECK(next == 1);
 }

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What belongs to no lease: each operation ends, and says that there is none.
+// Operations of an empty lease: each one ends, and reports that there is no lease.
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/as_tuple.hpp>

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // A store with a thread of its own: leases outlive a blocked io_context, and nothing outlives its owners.
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 #include "runtime/asio_runtime.hpp"
 #include "store/memory/backend.hpp"
 
@@ -59,7 +60,7 @@ StoreOptions own_thread()
     return options;
 }
 
-/** Those that belong to stores, by their kernel numbers. */
+/** The threads that belong to stores, by their kernel numbers. */
 std::set<std::string> store_threads()
 {
     std::set<std::string> found;
@@ -72,7 +73,7 @@ std::set<std::string> store_threads()
     return found;
 }
 
-/** Those of earlier tests may still be about to end. */
+/** Threads of earlier tests may still be about to end. */
 void require_no_store_threads()
 {
     REQUIRE(eventually([] { return store_threads().empty(); }));
@@ -150,7 +151,7 @@ TEST_CASE("a lease is renewed while its user's io_context is blocked for longer 
     CHECK(store.statistics().renewals >= 5);
 }
 
-TEST_CASE("what ends while the io_context stands still is told when it runs again, on its thread")
+TEST_CASE("an operation that ends while the io_context is stopped completes when it runs again, on its thread")
 {
     asio::io_context context;
     auto const store = open_memory(context, {}, own_thread());
@@ -333,7 +334,7 @@ TEST_CASE("an exception on the store's thread is logged, and the thread goes on"
 namespace
 {
 
-/** What a user has of a store, to be destroyed in any order. */
+/** The objects that a user has of a store, to be destroyed in any order. */
 struct Belongings {
     std::unique_ptr<asio::io_context> context = std::make_unique<asio::io_context>();
     std::optional<Store> store;
@@ -409,7 +410,7 @@ TEST_CASE("io_context, store, lock, lease and token are destroyed in any order, 
     CHECK(eventually([&] { return store_threads().empty(); }));
 }
 
-TEST_CASE("what was let go of before the io_context is destroyed is given back afterwards")
+TEST_CASE("a lease whose release began before the io_context is destroyed is released afterwards")
 {
     Witness witness("memory://own-thread-late");
     std::string const key = "job";
@@ -432,7 +433,7 @@ namespace
 {
 
 /** Destroyed with the frame of a coroutine. */
-struct Frame {
+struct Frame : Immovable {
     std::atomic<int>& frames;
     std::atomic<bool>& elsewhere;
     std::thread::id made_on = std::this_thread::get_id();
@@ -443,8 +444,6 @@ struct Frame {
     {
         ++frames;
     }
-    Frame(Frame const&) = delete;
-    Frame& operator=(Frame const&) = delete;
     ~Frame()
     {
         --frames;

@@ -45,7 +45,7 @@ TEST_CASE("an owner names worker, note and second, and ends with 128 random bits
         "w/999999999999/00000000000000000000000000000000");
 }
 
-TEST_CASE("what an owner says can be read, whatever the note is")
+TEST_CASE("the text of an owner can be read with any note")
 {
     for (std::string const note : {"", "on call: 555-0123", "https://10.0.0.7:8080/", "/", "//", "1764", "7/8"}) {
         auto const text = read_owner(made("host:12", note));

@@ -142,7 +142,7 @@ TEST_CASE("a store that says nothing is unavailable at the timeout")
     CHECK(
         diagnostics.last_detail ==
         "scripted://: no answer before the timeout: check the address, and that the server runs");
-    // what is answered later changes nothing
+    // a later answer changes nothing
     test.result.reset();
     test.answer(Ready{});
     CHECK_FALSE(test.result);

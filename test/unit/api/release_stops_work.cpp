@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // A release ends everything that goes on under the lease, and is no loss.
+#include "unit/api/work_under_lock.hpp"
 #include "unit/scripted_store.hpp"
 
 #include <tenure/tenure.hpp>
@@ -45,14 +46,6 @@ struct Shared {
         REQUIRE_FALSE(elsewhere.cancelled());
     }
 };
-
-/** Runs everything there is, for 10 s at most. */
-void run(asio::io_context& context)
-{
-    context.restart();
-    context.run_for(10s);
-    CHECK(context.stopped());
-}
 
 asio::awaitable<void> release_and_go_on(Lease& lease, bool& went_on)
 {
@@ -114,45 +107,26 @@ TEST_CASE("an operation under cancel_on ends when the lease is released")
             context.get_executor(), cancel_on(lease.token(), [&](error_code why) { ended = why; })));
         lease.async_release([](error_code, ReleaseOutcome) {});
     });
-    run(context);
+    run_to_end(context);
     CHECK(ended == make_error_code(asio::error::operation_aborted));
 }
 
 TEST_CASE("work under with_lease is not cancelled by its own release, which is a normal end")
 {
-    asio::io_context context;
-    auto const store = open_memory(context.get_executor());
-    Lock const lock{store, {.key = "job", .ttl = 5s}};
+    WorkUnderLock under_lock;
     bool went_on = false;
-    std::optional<std::exception_ptr> result;
-    auto const work = [&](Lease& lease) { return release_and_go_on(lease, went_on); };
-    lock.async_acquire([&](error_code, Lease lease) {
-        with_lease(std::move(lease), work, asio::bind_executor(context.get_executor(), [&](std::exception_ptr failure) {
-                       result = failure;
-                   }));
-    });
-    run(context);
+    under_lock.with_lease([&](Lease& lease) { return release_and_go_on(lease, went_on); });
     CHECK(went_on);
-    REQUIRE(result);
-    CHECK(*result == nullptr);
-    CHECK(store.statistics().released == 1);
+    CHECK(under_lock.store.statistics().released == 1);
 }
 
 TEST_CASE("async_run of work that releases its own lease ends, and acquires no other")
 {
-    asio::io_context context;
-    auto const store = open_memory(context.get_executor());
-    Lock const lock{store, {.key = "job", .ttl = 5s}};
+    WorkUnderLock under_lock;
     bool went_on = false;
-    std::optional<std::exception_ptr> result;
-    auto const work = [&](Lease& lease) { return release_and_go_on(lease, went_on); };
-    lock.async_run(
-        work, asio::bind_executor(context.get_executor(), [&](std::exception_ptr failure) { result = failure; }));
-    run(context);
+    under_lock.run([&](Lease& lease) { return release_and_go_on(lease, went_on); });
     CHECK(went_on);
-    REQUIRE(result);
-    CHECK(*result == nullptr);
-    CHECK(store.statistics().acquired == 1);
+    CHECK(under_lock.store.statistics().acquired == 1);
 }
 
 } // namespace tenure::test

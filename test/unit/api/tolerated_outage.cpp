@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 using testing::SimulatedStore;
 using testing::VirtualTime;
 
-/** What the store does while it is unavailable. */
+/** The behaviour of the store while it is unavailable. */
 enum class Outage {
     /// requests fail at once, and when it is back the clients know
     refused,

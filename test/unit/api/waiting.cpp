@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What `wait` means in each operation.
+// The meaning of `wait` in each operation.
 #include "unit/scripted_store.hpp"
 
 #include <tenure/tenure.hpp>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "unit/code_of.hpp"
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/any_completion_executor.hpp>
@@ -30,6 +31,7 @@ namespace tenure
 {
 
 using namespace std::chrono_literals;
+using test::code_of;
 
 namespace
 {
@@ -86,17 +88,6 @@ asio::awaitable<void> failing(Slot&)
 {
     co_await pause(1ms);
     throw std::runtime_error("the work's own");
-}
-
-error_code code_of(std::exception_ptr const& failure)
-{
-    try {
-        if (failure)
-            std::rethrow_exception(failure);
-    } catch (boost::system::system_error const& error) {
-        return error.code();
-    }
-    return {};
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "unit/scripted_store.hpp"
+#include "unit/engine/second_try.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -70,7 +70,7 @@ TEST_CASE(
     ScriptedStore test;
     Lock const lock(*test.store, {.key = "k", .ttl = 3s});
     for (std::size_t acquisitions = 1; acquisitions <= 3; ++acquisitions) {
-        // what was drawn before an image was taken is the same in all of its copies
+        // random bytes that were drawn before an image was taken are the same in all of its copies
         test.runtime->drawn.clear();
         attempts.emplace_back().start(lock);
         test.runtime->run_ready();
@@ -214,15 +214,7 @@ TEST_CASE("a second grant of another key to the same acquisition is released, an
     ScriptedStore test;
     SlotPool const pool(*test.store, {.size = 4, .ttl = 3s});
     Attempt<Slot> attempt;
-    attempt.start(pool);
-    // the first claim stays unanswered: it is asked again beside it
-    test.runtime->run_for(1100ms);
-    REQUIRE(test.backend->claims.size() == 2);
-    auto late = std::move(test.backend->claims.front());
-    test.backend->claims.pop_front();
-    test.backend->answer(test.backend->claims, test.grant(3s, 1));
-    test.runtime->run_ready();
-    REQUIRE(attempt.error == error_code());
+    auto late = acquire_at_the_second_try(test, attempt, pool);
     CHECK(attempt.holding.id() == 1);
     SECTION("another key")
     {
@@ -258,14 +250,7 @@ TEST_CASE("a claim that is answered after its lease was released is given back")
     ScriptedStore test;
     SlotPool const pool(*test.store, {.size = 4, .ttl = 3s});
     Attempt<Slot> attempt;
-    attempt.start(pool);
-    test.runtime->run_for(1100ms);
-    REQUIRE(test.backend->claims.size() == 2);
-    auto late = std::move(test.backend->claims.front());
-    test.backend->claims.pop_front();
-    test.backend->answer(test.backend->claims, test.grant(3s, 1));
-    test.runtime->run_ready();
-    REQUIRE(attempt.error == error_code());
+    auto late = acquire_at_the_second_try(test, attempt, pool);
     attempt.holding.async_release([](error_code, ReleaseOutcome) {});
     test.runtime->run_ready();
     test.backend->answer(test.backend->releases, Released{});
@@ -383,7 +368,7 @@ TEST_CASE("a grant that the store does not confirm is given back, and asked for 
     CHECK(test.store->diagnostics().last_detail == "1 of 2 have it");
 }
 
-TEST_CASE("what a person must mend before a grant is confirmed ends the wait at once")
+TEST_CASE("a permission missing for the confirmation of a grant ends the wait at once")
 {
     ScriptedStore test;
     Lock const lock(*test.store, {.key = "k", .ttl = 3s});
@@ -600,7 +585,7 @@ TEST_CASE("a try claims past a closed wait queue, and completes without a slot o
     CHECK(test.store->statistics().busy == 1);
 }
 
-TEST_CASE("what only a person can mend ends an acquisition at once, and diagnostics have the store's words")
+TEST_CASE("an error that only a person can fix ends an acquisition at once, and diagnostics have the store's words")
 {
     ScriptedStore test;
     Lock const lock(*test.store, {.key = "k", .ttl = 3s});

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Leases that are left to expire on purpose: what the store is asked, until when, and what the holder is told.
 #include "harness/documented.hpp"
-#include "unit/scripted_store.hpp"
+#include "unit/engine/second_try.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -40,19 +40,6 @@ struct Detaching : ScriptedStore {
         runtime->run_ready();
         REQUIRE(attempt.error == error_code());
         token = attempt.holding.token();
-    }
-    /** The first claim stays unanswered; the second one, which is asked beside it, is granted slot 1. */
-    [[nodiscard]] auto acquire_at_the_second_try()
-    {
-        attempt.start(pool);
-        runtime->run_for(1100ms);
-        REQUIRE(backend->claims.size() == 2);
-        auto late = std::move(backend->claims.front());
-        backend->claims.pop_front();
-        backend->answer(backend->claims, grant(3s, 1));
-        runtime->run_ready();
-        REQUIRE(attempt.error == error_code());
-        return late;
     }
     void detach(std::optional<std::chrono::milliseconds> remaining = 60s)
     {
@@ -268,7 +255,7 @@ TEST_CASE("a renewal that is under way when its lease is detached changes nothin
 TEST_CASE("no late answer to a claim gives the key back while it is being detached")
 {
     Detaching test;
-    auto late = test.acquire_at_the_second_try();
+    auto late = acquire_at_the_second_try(test, test.attempt, test.pool);
     test.detach();
     test.runtime->run_ready();
     REQUIRE(test.backend->releases.size() == 1);

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 namespace
 {
 
-/** What the hook was told; it is called by another thread. */
+/** The calls of the hook, which come from another thread. */
 class Heard
 {
 public:

@@ -66,7 +66,7 @@ TEST_CASE("a lease is renewed at a third of its ttl, and held as long as the sto
     CHECK(test.store->statistics().renewals == 20);
 }
 
-TEST_CASE("who looks at a token before its timer has run is told the reason that the timer would have had")
+TEST_CASE("a token that is read before its timer has run gives the reason that the timer would have had")
 {
     SECTION("nobody renewed it")
     {
@@ -164,7 +164,7 @@ TEST_CASE("a store that throws when it is asked to renew is asked again after a 
         CHECK(attempt.holding.valid());
 }
 
-TEST_CASE("what is wrong with options is logged where everything is logged, not inside the call")
+TEST_CASE("a mistake in options is logged on the store's strand, not inside the call")
 {
     ScriptedStore test;
     Lock const lock(*test.store, {.key = "k", .ttl = 3s});
@@ -459,7 +459,7 @@ TEST_CASE("waiting for a token can be cancelled, and does not disturb other wait
     CHECK(other == error_code());
 }
 
-TEST_CASE("what failed is asked again as soon as the store can be reached")
+TEST_CASE("a failed renewal is sent again as soon as the store can be reached")
 {
     HeldLease test;
     test.runtime->run_for(1s);

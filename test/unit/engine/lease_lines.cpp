@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What the log says when one cause concerns many leases or lasts for hours.
+// Log lines about a cause that concerns many leases or lasts for hours.
 #include "unit/scripted_store.hpp"
 
 #include <tenure/errc.hpp>

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a store tells of its leases by lock and pool, and of its requests.
+// Metrics of a store: its leases by lock and pool, and its requests.
 #include "unit/scripted_store.hpp"
 
 #include <tenure/errc.hpp>

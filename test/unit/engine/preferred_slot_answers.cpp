@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What becomes of answers about a preferred slot that are lost, late or of no use.
+// Answers about a preferred slot that are lost, late or of no use.
 #include "unit/engine/preferring.hpp"
 
 #include <tenure/errc.hpp>

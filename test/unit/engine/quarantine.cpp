@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Which keys the engine lets rest after their use (SlotPoolConfig::reuse_after), and which it frees.
-#include "unit/scripted_store.hpp"
+#include "unit/engine/second_try.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -26,19 +26,6 @@ struct RestingStore : ScriptedStore {
     [[nodiscard]] std::chrono::milliseconds rest_of_withdrawal() const
     {
         return backend->withdrawals.front().request.reuse_after;
-    }
-    /** The first claim stays unanswered; the second one, which is asked beside it, is granted slot 1. */
-    [[nodiscard]] auto acquire_at_the_second_try()
-    {
-        attempt.start(pool);
-        runtime->run_for(1100ms);
-        REQUIRE(backend->claims.size() == 2);
-        auto late = std::move(backend->claims.front());
-        backend->claims.pop_front();
-        backend->answer(backend->claims, grant(3s, 1));
-        runtime->run_ready();
-        REQUIRE(attempt.error == error_code());
-        return late;
     }
 };
 
@@ -135,7 +122,7 @@ TEST_CASE("a key without a holder is given back without quarantine")
 TEST_CASE("a second key of an acquisition, without a holder, is freed; the first one stays in quarantine")
 {
     RestingStore test;
-    auto late = test.acquire_at_the_second_try();
+    auto late = acquire_at_the_second_try(test, test.attempt, test.pool);
     std::move(late.handler)(test.grant(3s, 0));
     test.runtime->run_ready();
     REQUIRE(test.releases() == 1);
@@ -149,10 +136,10 @@ TEST_CASE("a second key of an acquisition, without a holder, is freed; the first
     CHECK(test.rest_of_release() == 20s);
 }
 
-TEST_CASE("what may find the key that was held lets it rest, because it may come to the store before the release")
+TEST_CASE("a withdrawal that may find the held key lets it rest, because it may come to the store before the release")
 {
     RestingStore test;
-    auto late = test.acquire_at_the_second_try();
+    auto late = acquire_at_the_second_try(test, test.attempt, test.pool);
     SECTION("a withdrawal of a second key, which goes out with the release")
     {
         std::move(late.handler)(ClaimReply(no_answer()));

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Election: who leads, as each program sees it, and what becomes of a leader.
 #include "harness/documented.hpp"
+#include "harness/immovable.hpp"
 #include "unit/locks/view_fixture.hpp"
 
 #include <tenure/election.hpp>
@@ -64,10 +65,7 @@ struct Program {
     Lease lease;
 };
 
-struct Programs {
-    Programs() = default;
-    Programs(Programs const&) = delete;
-    Programs& operator=(Programs const&) = delete;
+struct Programs : Immovable {
     ~Programs()
     {
         for (auto* program : {&a, &b}) {
@@ -99,8 +97,6 @@ struct Following : ScriptedStore {
         election.emplace(*store, ElectionConfig{.name = "office"});
         runtime->run_ready();
     }
-    Following(Following const&) = delete;
-    Following& operator=(Following const&) = delete;
     ~Following()
     {
         cancel.emit(asio::cancellation_type::terminal);
@@ -340,7 +336,7 @@ TEST_CASE("a program that leads by async_run resigns when its work has ended, an
     CHECK(test.b.told.back().state == State::none);
 }
 
-TEST_CASE("what cannot be an Election is refused before anything is sent")
+TEST_CASE("an invalid config of an Election is refused before anything is sent")
 {
     ScriptedStore test;
     auto const refusal = [&](std::function<void(ElectionConfig&)> const& change) -> std::string {

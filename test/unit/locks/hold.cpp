@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Operations of a Hold beyond counting, and of an empty Hold.
+#include "unit/code_of.hpp"
 #include "unit/locks/reentrant_fixture.hpp"
 
 #include <tenure/holding.hpp>
@@ -35,22 +36,6 @@ using namespace std::chrono_literals;
 
 static_assert(Holding<Hold>);
 static_assert(!std::is_copy_constructible_v<Hold>);
-
-namespace
-{
-
-error_code code_of(std::exception_ptr const& failure)
-{
-    try {
-        if (failure)
-            std::rethrow_exception(failure);
-    } catch (boost::system::system_error const& error) {
-        return error.code();
-    }
-    return {};
-}
-
-} // namespace
 
 TEST_CASE("an empty Hold is not valid, its token counts as cancelled, and its operations end")
 {

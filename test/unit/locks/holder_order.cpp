@@ -149,7 +149,7 @@ TEST_CASE("a holder that asks by a Lock for what it has lost is told so")
     test.runtime->skip(3s);
     CHECK(test.lock("a") == errc::lease_lost);
     CHECK(documented(test.words()));
-    // what was lost by a Lock is not held
+    // a key that a Lock has lost is not held
     test.let_go();
     REQUIRE_FALSE(test.lock("b"));
     test.runtime->skip(3s);

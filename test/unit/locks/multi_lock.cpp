@@ -63,7 +63,7 @@ struct MultiLockTest {
     {
         return MultiLock(store, {.keys = std::move(keys), .ttl = 3s});
     }
-    /** What another process holds. */
+    /** A lease that another process holds. */
     [[nodiscard]] Lease taken(std::string const& key)
     {
         Lease result;
@@ -161,7 +161,7 @@ TEST_CASE("all keys are held together, and a set is as good as its weakest lease
     }
 }
 
-TEST_CASE("what lies behind a contended key is given back while it waits, what lies before is kept")
+TEST_CASE("keys behind a contended key are given back while it waits, keys before it are kept")
 {
     MultiLockTest test;
     auto b = test.taken("b");

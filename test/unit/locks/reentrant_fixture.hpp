@@ -28,9 +28,6 @@ struct Reentrant : ScriptedStore {
     /// where they are stays the same
     std::list<Attempt<Hold>> attempts;
 
-    Reentrant() = default;
-    Reentrant(Reentrant const&) = delete;
-    Reentrant& operator=(Reentrant const&) = delete;
     ~Reentrant()
     {
         // ends the operations that still wait, because their handlers refer to members of this

@@ -149,14 +149,14 @@ TEST_CASE("a View never asks again before it has its answer, so none can come la
     }
     test.answer(held_key("a"));
     CHECK(change.view.keys.front().owner == "a");
-    // what was announced meanwhile may not be in that answer
+    // a release that was announced meanwhile may not be in that answer
     test.runtime->run_for(6s);
     CHECK(test.reads() == 1);
     test.answer(held_key("b"));
     CHECK(test.view->snapshot().keys.front().owner == "b");
 }
 
-TEST_CASE("what is announced while a read is under way is looked at after it")
+TEST_CASE("a change announced while a read is under way is read after it")
 {
     Viewing test({.refresh = 10s});
     test.hint();
@@ -253,7 +253,7 @@ TEST_CASE("each waiter gets each change, and a slow user the newest")
     CHECK(slow.view.version == 3);
 }
 
-TEST_CASE("what the store has not confirmed for three refreshes is stale, and an answer ends that")
+TEST_CASE("a view that the store has not confirmed for three refreshes is stale, and an answer ends that")
 {
     Viewing test({.refresh = 2s});
     test.answer(KeyState{});
@@ -370,7 +370,7 @@ TEST_CASE("a View of a lock or a pool is one of its keys")
     CHECK(*View(lock).range() == *lock.range());
 }
 
-TEST_CASE("what cannot be a View is refused before anything is sent")
+TEST_CASE("invalid options of a View are refused before anything is sent")
 {
     ScriptedStore test;
     auto const refusal = [&](KeyRangePtr range, ViewOptions options) -> std::string {

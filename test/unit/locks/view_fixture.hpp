@@ -50,8 +50,6 @@ struct Viewing : ScriptedStore {
         view.emplace(*store, named_key("job"), options);
         runtime->run_ready();
     }
-    Viewing(Viewing const&) = delete;
-    Viewing& operator=(Viewing const&) = delete;
     ~Viewing()
     {
         for (auto& change : changes)

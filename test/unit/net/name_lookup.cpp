@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "net/name_lookup.hpp"
+#include "harness/immovable.hpp"
 
 #include "runtime/asio_runtime.hpp"
 
@@ -32,7 +33,7 @@ struct Answer {
 };
 
 /** While it lives this process has no descriptor left. */
-class NoDescriptorLeft
+class NoDescriptorLeft : test::Immovable
 {
 public:
     NoDescriptorLeft()
@@ -42,8 +43,6 @@ public:
         none.rlim_cur = 0;
         ::setrlimit(RLIMIT_NOFILE, &none);
     }
-    NoDescriptorLeft(NoDescriptorLeft const&) = delete;
-    NoDescriptorLeft& operator=(NoDescriptorLeft const&) = delete;
     ~NoDescriptorLeft() { ::setrlimit(RLIMIT_NOFILE, &before_); }
 
 private:

@@ -60,7 +60,7 @@ TEST_CASE("a timer that is set for now again and again leaves turns to others")
     int rung = 0;
     bool heard = false;
     std::function<void()> again = [&] {
-        // what another thread posts to the strand meanwhile
+        // stands for work that another thread posts to the strand meanwhile
         if (++rung == 3)
             test.runtime->post([&] { heard = true; });
         if (!heard && rung < 1000)

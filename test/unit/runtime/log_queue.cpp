@@ -20,7 +20,7 @@ namespace tenure::test
 namespace
 {
 
-/** What a sink was given; shared, because lines may come late. */
+/** The lines that a sink was given; shared, because lines may come late. */
 struct Heard {
     std::vector<std::string> lines;
     std::vector<LogLevel> levels;

@@ -166,7 +166,7 @@ TEST_CASE("a strand of an executor that never blocks runs nothing within the cal
     CHECK(called);
 }
 
-TEST_CASE("what comes while the queue is run waits for the next turn of the loop", "[strand]")
+TEST_CASE("work posted while the queue is run waits for the next turn of the loop", "[strand]")
 {
     StrandLoop loop;
     loop.strand.post([&] {
@@ -195,7 +195,7 @@ TEST_CASE("a function that throws leaves the strand to those behind it", "[stran
     CHECK(loop.called == std::vector{1, 2});
 }
 
-TEST_CASE("what is queued when the context ends is destroyed, though it owns the strand or queues more", "[strand]")
+TEST_CASE("work queued when the context ends is destroyed, though it owns the strand or queues more", "[strand]")
 {
     std::weak_ptr<int> left;
     int called = 0;

@@ -90,7 +90,7 @@ TEST_CASE_METHOD(
     CHECK(runtime->next_timer() == none);
 }
 
-TEST_CASE_METHOD(WithClockwork, "what is posted once per turn runs once per turn", "[timer]")
+TEST_CASE_METHOD(WithClockwork, "work posted once per turn runs once per turn", "[timer]")
 {
     for (int i = 0; i < 3; ++i)
         clockwork->soon.post(*runtime, clockwork->weak_from_this(), &Clockwork::ring);

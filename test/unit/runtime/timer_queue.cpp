@@ -67,7 +67,7 @@ TEST_CASE("a timer that was removed does not run, and its name then means nothin
     CHECK_FALSE(queue.remove(second));
 }
 
-TEST_CASE("what a timer sets waits for the next round even where it is due already")
+TEST_CASE("a timer set by a timer waits for the next round even where it is due already")
 {
     TimerQueue queue;
     std::vector<int> ran;

@@ -90,7 +90,7 @@ TEST_CASE("help, manual page and completions know every command and every option
     }
 }
 
-TEST_CASE("what is not for people is in no help and no completion", "[tool]")
+TEST_CASE("internal commands are in no help and no completion", "[tool]")
 {
     Program const program;
     for (auto const& text :

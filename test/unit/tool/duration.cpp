@@ -17,7 +17,7 @@ TEST_CASE("a duration on the command line is a whole number and a unit", "[tool]
     CHECK(parse_duration("0s") == 0ms);
 }
 
-TEST_CASE("what is no duration on the command line is refused", "[tool]")
+TEST_CASE("a malformed duration on the command line is refused", "[tool]")
 {
     for (auto const* text :
          {"", "5", "-5s", "+5s", "5 s", " 5s", "5s ", "1.5s", "s", "5x", "5sec", "99999999999999999999s",

@@ -6,6 +6,7 @@
 #include "run/processes.hpp"
 
 #include "harness/eventually.hpp"
+#include "harness/immovable.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -37,7 +38,7 @@ std::chrono::nanoseconds boot_time()
     return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
 }
 
-/** What a forked keeper tells the test. */
+/** The report of a forked keeper to the test. */
 struct News {
     pid_t group = -1;
     pid_t guard = -1;
@@ -45,7 +46,7 @@ struct News {
 
 /** A keeper in a process of its own, so that it can be stopped and killed: starts a guard and a command, lets the guard
  * watch, and goes on as it is told. */
-class ForkedKeeper
+class ForkedKeeper : tenure::test::Immovable
 {
 public:
     struct Plan {
@@ -69,8 +70,6 @@ public:
         REQUIRE(tell(news_.read, &news, sizeof news));
         kill_at = started + plan.kill_in;
     }
-    ForkedKeeper(ForkedKeeper const&) = delete;
-    ForkedKeeper& operator=(ForkedKeeper const&) = delete;
     ~ForkedKeeper()
     {
         signal(SIGKILL);

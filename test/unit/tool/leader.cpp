@@ -43,7 +43,7 @@ TEST_CASE("a leader is one line, and each state has words of its own", "[tool]")
     CHECK(as_text(news_of(leader)) == "stale: no known program led scheduler, as redis://host:6379/0 said 4.2 s ago");
 }
 
-TEST_CASE("what a leader writes about itself cannot reach the terminal as a command", "[tool]")
+TEST_CASE("a leader's text about itself cannot reach the terminal as a command", "[tool]")
 {
     Leader leader;
     leader.state = Leader::State::present;

@@ -71,7 +71,7 @@ TEST_CASE("a key that the store could not tell about hides no other, and its rea
     CHECK(json.at("keys").as_array().at(2).as_object().at("state") == "free");
 }
 
-TEST_CASE("what a server sends cannot reach the terminal as a command", "[tool]")
+TEST_CASE("a server's text cannot reach the terminal as a command", "[tool]")
 {
     CHECK(printable("\x1b[2Jname\n\xc3\xa9") == "?[2Jname???");
     CHECK(printable("abcdef", 3) == "abc...");

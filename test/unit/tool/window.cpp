@@ -42,7 +42,7 @@ std::string owner_of_worker(std::string const& worker)
     return worker + "/0123456789abcdef0123456789abcdef";
 }
 
-/** What `tenure run` says of its options; empty if it would connect. */
+/** The complaint of `tenure run` about its options; empty if it would connect. */
 std::string complaint_about(Words words)
 {
     auto const inheritance = Inheritance::record();
@@ -71,7 +71,7 @@ TEST_CASE("an instant on the command line is in UTC, or in seconds since 1970", 
     CHECK(utc_time(second(1'769'824'830)) == "2026-01-31T02:00:30Z");
 }
 
-TEST_CASE("what is no instant in UTC is refused", "[tool]")
+TEST_CASE("a malformed instant in UTC is refused", "[tool]")
 {
     for (auto const* text :
          {"",

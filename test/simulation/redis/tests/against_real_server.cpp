@@ -54,7 +54,7 @@ public:
             SKIP("the simulated server speaks as Redis 7.0 does");
         real_ = std::make_unique<RealClient>(server_.port());
         simulated_ = std::make_unique<SimulatedClient>(world_);
-        // who they are may differ
+        // the names and versions of the servers may differ
         Commands const hello{{"HELLO", std::to_string(protocol)}};
         (void)real_->exchange(hello);
         (void)simulated_->exchange(hello);
@@ -181,7 +181,7 @@ TEST_CASE("the simulated server queues, executes and discards as a real one does
          {"MULTI"},
          {"DISCARD"},
          {"EXISTS", "a"}});
-    // what is refused while it is queued
+    // commands that are refused while they are queued
     both.check(
         {{"MULTI"}, {"DEL", "a"}, {"NONSENSE", "a", "b"}, {"SET", "b", "1"}, {"EXEC"}, {"EXISTS", "a", "b"}, {"EXEC"}});
     both.check({{"MULTI"}, {"GET"}, {"DISCARD"}, {"MULTI"}, {"SET", "b"}, {"EXEC"}, {"EXEC", "b"}});
@@ -307,7 +307,7 @@ TEST_CASE("the simulated server answers whatever is sent to it as a real one doe
                  {random.below(4) == 0 ? "GET" : "DISCARD"}}};
             commands.push_back(some.at(random.below(some.size())));
         }
-        // whatever is still queued
+        // runs the commands that are still queued
         commands.push_back({"EXEC"});
         both.check(commands);
     }

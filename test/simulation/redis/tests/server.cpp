@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What no real server does on demand: transactions that are cut or refused, failovers, and what the checker is told.
+// Events that no real server produces on demand: transactions that are cut or refused, failovers, and the reports to
+// the checker.
 #include "simulated_client.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -22,7 +23,7 @@ std::vector<std::string> draw()
     return {"EVAL", std::string(draw_text) + "return draw(KEYS[1])", "1", "tenure:fence"};
 }
 
-/** What came before the last words. */
+/** The replies before the last words. */
 std::string replies(SimulatedClient& client, Commands const& commands)
 {
     auto all = client.exchange(commands);

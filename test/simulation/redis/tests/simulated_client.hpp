@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "simulation/redis/byte_network.hpp"
 #include "simulation/redis/server.hpp"
 #include "simulation/world.hpp"
@@ -17,11 +18,11 @@ using Commands = std::vector<std::vector<std::string>>;
 /** As they go over the wire. */
 [[nodiscard]] std::string encode(Commands const& commands);
 
-/** What ends the replies to an exchange: the answer to `PING` with this text. */
+/** The end of the replies to an exchange: the answer to `PING` with this text. */
 constexpr std::string_view last_words = "end of the exchange";
 [[nodiscard]] std::string answer_to_last_words();
 
-/** What a claim draws its token with: a function of scripts. */
+/** The function of scripts that draws the token of a claim. */
 constexpr std::string_view draw_text =
     "local function draw(counter) "
     "local token = redis.call('INCR', counter) local time = redis.call('TIME') "
@@ -47,12 +48,10 @@ private:
 };
 
 /** A connection to it, of process 0. */
-class SimulatedClient final : private Socket
+class SimulatedClient final : private Socket, test::Immovable
 {
 public:
     explicit SimulatedClient(QuietWorld& world);
-    SimulatedClient(SimulatedClient const&) = delete;
-    SimulatedClient& operator=(SimulatedClient const&) = delete;
     ~SimulatedClient() { world_.network().close(id_); }
 
     /** The bytes of all replies; as many as came if the connection broke. */

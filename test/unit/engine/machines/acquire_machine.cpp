@@ -183,7 +183,7 @@ TEST_CASE("others that are named while a claim is under way have their time afte
     CHECK_FALSE(machine.yield(start + 15ms, start + 5ms).ask);
     CHECK(machine.busy(Busy{}, 6ms, start + 6ms, 1023).wake_at == start + 15ms);
     CHECK(machine.tick(start + 15ms).ask);
-    // those were before this claim
+    // the named ones were before this claim
     CHECK(machine.busy(Busy{}, 1ms, start + 16ms, 0).wake_at >= start + 36ms);
 }
 
@@ -287,7 +287,7 @@ TEST_CASE("a try is over with its first answer")
     }
 }
 
-TEST_CASE("what only a person can mend ends the wait at once")
+TEST_CASE("an error that only a person can fix ends the wait at once")
 {
     AcquireMachine machine(limits_of(30s));
     (void)machine.ask_now(start);

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "harness/renewals.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_stream.hpp"
@@ -30,7 +31,7 @@ using namespace std::chrono_literals;
 
 /** A backend of etcd in virtual time, and the gateway of one member, played: it has the key "lock" and nothing else,
  * and carries out what claims, renewals and releases of that key ask. */
-class EtcdGateway
+class EtcdGateway : Immovable
 {
 public:
     static constexpr auto ttl = 20s;
@@ -46,12 +47,10 @@ public:
               }))
     {
     }
-    EtcdGateway(EtcdGateway const&) = delete;
-    EtcdGateway& operator=(EtcdGateway const&) = delete;
     ~EtcdGateway()
     {
         backend->shutdown();
-        runtime->run_ready(); // what was under way is told
+        runtime->run_ready(); // completes the requests that were under way
     }
 
     [[nodiscard]] ClaimRequest request(std::string owner) const

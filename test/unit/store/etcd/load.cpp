@@ -3,6 +3,8 @@
 // virtual time, with a member that executes a number of requests a second.
 #include "paced_member.hpp"
 
+#include "harness/immovable.hpp"
+
 #include <tenure/lock.hpp>
 #include <tenure/store.hpp>
 
@@ -23,7 +25,7 @@ namespace
 {
 
 /** A store of one member, and the leases that its user holds. */
-class LoadedStore
+class LoadedStore : Immovable
 {
 public:
     explicit LoadedStore(std::size_t per_second)
@@ -32,8 +34,6 @@ public:
         , store(std::in_place, runtime, backend, StoreOptions{"worker", {}})
     {
     }
-    LoadedStore(LoadedStore const&) = delete;
-    LoadedStore& operator=(LoadedStore const&) = delete;
     ~LoadedStore()
     {
         leases.clear();
@@ -125,7 +125,7 @@ TEST_CASE("an acquisition that ends unsent says how many were ahead of it", "[et
 {
     LoadedStore test(50);
     test.acquire("burst:", 1000, 60s, 2s);
-    // those that have begun end later, at 2 s
+    // claims that have begun end later, at 2 s
     test.member.run_for(1995ms);
     CHECK(test.store->diagnostics().last_detail.find("claims of this process were ahead of it") != std::string::npos);
 }

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Requests to members without a leader, which say so at once, and to silent members. In virtual time, with members that
 // the test plays.
+#include "harness/immovable.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_stream.hpp"
 
@@ -35,7 +36,7 @@ enum class Says { nothing, that_there_is_no_leader, yes };
 
 /** Members that begin without a leader, and a client that retries each time the store becomes reachable, as
  *  acquisitions do. */
-class ClusterNodes
+class ClusterNodes : Immovable
 {
 public:
     explicit ClusterNodes(std::size_t count, EtcdConfig config = {})
@@ -56,8 +57,6 @@ public:
         backend->on_reachable([this] { ask(); });
         backend->shortest_ttl(ttl);
     }
-    ClusterNodes(ClusterNodes const&) = delete;
-    ClusterNodes& operator=(ClusterNodes const&) = delete;
     ~ClusterNodes()
     {
         backend->shutdown();

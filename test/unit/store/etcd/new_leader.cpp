@@ -322,7 +322,7 @@ TEST_CASE("the lease of an evicted key begins anew where the exchange came late"
     CHECK(gateway.take("lease/keepalive") == 1);
 }
 
-TEST_CASE("who evicts a key while it moves looks at it again", "[etcd]")
+TEST_CASE("an eviction of a key that changes meanwhile looks at it again", "[etcd]")
 {
     EtcdGateway gateway;
     static_cast<void>(gateway.claim());

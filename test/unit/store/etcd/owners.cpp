@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What is kept of owners whose attempts are under way, or of unknown outcome.
+// The records of owners whose attempts are under way, or of unknown outcome.
 #include "store/etcd/cluster_context.hpp"
 
 #include <catch2/catch_test_macros.hpp>

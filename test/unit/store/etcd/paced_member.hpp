@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_stream.hpp"
 
@@ -26,7 +27,7 @@ using namespace std::chrono_literals;
 
 /** A member of etcd in virtual time. It executes a number of requests a second, in the order in which they arrive on
  * all connections. It knows leases, keys, and the transactions of claims, renewals and releases. */
-class PacedMember
+class PacedMember : Immovable
 {
 public:
     PacedMember(std::shared_ptr<FakeRuntime> runtime, std::size_t per_second)
@@ -35,8 +36,6 @@ public:
         , per_step_(static_cast<double>(per_second) * std::chrono::duration<double>(step_).count())
     {
     }
-    PacedMember(PacedMember const&) = delete;
-    PacedMember& operator=(PacedMember const&) = delete;
 
     [[nodiscard]] etcd::StreamFactory streams()
     {
@@ -75,7 +74,7 @@ public:
         ++revision_;
         keys_[base64_key] = {revision_, revision_, its_lease, "b3RoZXI="};
     }
-    /** What has arrived is never executed. */
+    /** Requests that have arrived are never executed. */
     void lose_requests() { arrived_.clear(); }
 
     [[nodiscard]] std::size_t keys() const noexcept { return keys_.size(); }

@@ -3,6 +3,7 @@
 // In virtual time, with a member that executes a number of requests a second.
 #include "paced_member.hpp"
 
+#include "harness/immovable.hpp"
 #include "harness/renewals.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -21,7 +22,7 @@ namespace
 {
 
 /** A backend of one member. */
-class OneMember
+class OneMember : Immovable
 {
 public:
     explicit OneMember(std::uint32_t connections)
@@ -30,8 +31,6 @@ public:
         backend->on_reachable([this] { ++reached; });
         backend->shortest_ttl(10s);
     }
-    OneMember(OneMember const&) = delete;
-    OneMember& operator=(OneMember const&) = delete;
     ~OneMember()
     {
         backend->shutdown();

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What becomes of watches that share a stream when the member refuses one of them, or tells what is of no use. In
+// Watches that share a stream: the member refuses one of them, or sends messages of no use. In
 // virtual time, with a member that the test plays.
+#include "harness/immovable.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_stream.hpp"
 
@@ -30,7 +31,7 @@ using namespace std::chrono_literals;
 namespace
 {
 
-class Member
+class Member : Immovable
 {
 public:
     Member()
@@ -42,15 +43,13 @@ public:
               }))
     {
     }
-    Member(Member const&) = delete;
-    Member& operator=(Member const&) = delete;
     ~Member()
     {
         backend->shutdown();
         runtime->run_ready();
     }
 
-    /** What a watch has told so far. */
+    /** The notifications of a watch so far. */
     struct Heard {
         std::vector<WatchEvent> events;
         std::unique_ptr<Watch> watch;
@@ -104,7 +103,7 @@ public:
     std::string forbidden;
     /// reads are not answered yet
     bool withholds = false;
-    /// what is watched from here on, or earlier, is told in one line that is longer than any may be
+    /// a watch from this revision, or an earlier one, is answered in one line that is longer than the limit
     std::uint64_t too_much_at = 0;
     std::uint64_t revision = 6;
     int watches = 0;
@@ -224,7 +223,7 @@ TEST_CASE("a refusal that comes when nobody wants the watch any more concerns no
     CHECK(second->last_is(WatchEvent::in_force));
 }
 
-TEST_CASE("what is too much for one line is passed over, and watched from there on", "[etcd]")
+TEST_CASE("events that do not fit in one line are skipped, and the watch goes on behind them", "[etcd]")
 {
     Member member;
     auto const watch = member.watch("a");

@@ -23,7 +23,7 @@ namespace
 struct LineTest {
     std::shared_ptr<Domain> domain = Domain::named("");
     Instant now{1h};
-    /// what each store was told
+    /// the notifications of each store
     std::map<StoreName, std::vector<WatchEvent>> told;
 
     bool claim(KeyRangePtr const& range, StoreName store, Waits waits = Waits::in_line) const

@@ -1,13 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a Redis store sends for keys that are left to expire, and what it makes of the answers.
+// Keys that are left to expire: the requests of a Redis store, and its use of the answers.
 #include "harness/expect_failure.hpp"
-#include "store/redis/backend.hpp"
+#include "harness/immovable.hpp"
 #include "store/redis/scripts/scripts.hpp"
-#include "unit/fake_runtime.hpp"
-#include "unit/store/redis/link/fake_connection.hpp"
+#include "unit/store/redis/backend_fixture.hpp"
 
 #include <tenure/errc.hpp>
-#include <tenure/key_range.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -20,53 +18,26 @@
 #include <variant>
 #include <vector>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
-using redis::resp::Value;
-using Words = std::vector<std::string>;
 namespace scripts = redis::scripts;
 
 namespace
 {
 
 /** A store with a held key, which is to be kept. */
-struct DetachSetting {
-    std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
-    FakeConnections connections{runtime, {}};
-    std::shared_ptr<Backend> backend;
-    std::optional<ReleaseReply> reply;
+struct DetachSetting : BackendFixture {
+    using BackendFixture::BackendFixture;
 
-    explicit DetachSetting(std::string const& version = "7.0.15")
-    {
-        connections.info.version = version;
-        backend = redis::make_backend(runtime, connections.factory(), {.name = "redis://fake:6379/0"});
-    }
-    DetachSetting(DetachSetting const&) = delete;
-    DetachSetting& operator=(DetachSetting const&) = delete;
-    ~DetachSetting()
-    {
-        backend->shutdown();
-        runtime->run_ready();
-    }
+    std::optional<ReleaseReply> reply;
 
     void detach(std::chrono::milliseconds keep_for)
     {
-        auto claim = std::make_shared<Claim>();
-        claim->range = numbered_keys("p", 3);
-        claim->index = 1;
-        claim->owner = "me/1";
-        backend->release({std::move(claim), runtime->now() + 1s, true, keep_for}, [this](ReleaseReply answer) {
-            reply = std::move(answer);
-        });
+        backend->release(
+            {held(numbered_keys("p", 3), 1), runtime->now() + 1s, true, keep_for},
+            [this](ReleaseReply answer) { reply = std::move(answer); });
         runtime->run_ready();
     }
-    void answer(Value value)
-    {
-        connections.made.front()->answer(std::move(value));
-        runtime->run_ready();
-    }
-    [[nodiscard]] Words last() { return connections.made.front()->sent.back().words; }
 };
 
 } // namespace

@@ -63,7 +63,7 @@ TEST_CASE("the keys of a range in use are encoded once, page by page", "[redis][
     }
 }
 
-TEST_CASE("what is kept about a range goes with it", "[redis][names]")
+TEST_CASE("the state kept about a range goes with it", "[redis][names]")
 {
     RangeCache cache;
     auto range = numbered_keys("pool:", 100);

@@ -1,14 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Delay after a failover: the additional commands if the config enables it, and none otherwise.
+#include "harness/immovable.hpp"
 #include "harness/renewals.hpp"
-#include "unit/fake_runtime.hpp"
-#include "unit/store/redis/link/fake_connection.hpp"
+#include "unit/store/redis/backend_fixture.hpp"
 
-#include "store/redis/backend.hpp"
 #include "store/redis/cluster/hash_slot.hpp"
 #include "store/redis/scripts/scripts.hpp"
-
-#include <tenure/key_range.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -20,11 +17,8 @@
 #include <string>
 #include <vector>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
-using redis::resp::Value;
-using Words = std::vector<std::string>;
 namespace scripts = redis::scripts;
 
 namespace
@@ -32,58 +26,26 @@ namespace
 
 std::string const run_id(40, 'a');
 
-struct PrecautionsSetting {
-    std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
-    FakeConnections connections{runtime, {}};
-    std::shared_ptr<Backend> backend;
-
+struct PrecautionsSetting : BackendFixture {
     explicit PrecautionsSetting(bool delay_after_failover, std::string const& version = "7.0.15")
+        : BackendFixture(version, {.name = "redis://fake:6379/0", .delay_after_failover = delay_after_failover})
     {
-        connections.info.version = version;
         connections.info.run_id = run_id;
-        backend = redis::make_backend(
-            runtime, connections.factory(),
-            {.name = "redis://fake:6379/0", .delay_after_failover = delay_after_failover});
-    }
-    PrecautionsSetting(PrecautionsSetting const&) = delete;
-    PrecautionsSetting& operator=(PrecautionsSetting const&) = delete;
-    ~PrecautionsSetting()
-    {
-        backend->shutdown();
-        runtime->run_ready();
     }
 
-    template <class Reply, class Request>
-    std::shared_ptr<std::optional<Reply>> ask(void (Backend::*function)(Request, ReplyHandler<Reply>), Request request)
-    {
-        auto reply = std::make_shared<std::optional<Reply>>();
-        (backend.get()->*function)(std::move(request), [reply](Reply answer) { *reply = std::move(answer); });
-        runtime->run_ready();
-        return reply;
-    }
     auto claim(KeyRangePtr range, bool fencing = false, bool again = false)
     {
-        ClaimRequest request{std::move(range), "me/1", 3s, runtime->now() + 10s, fencing, std::nullopt};
+        auto request = claim_of(std::move(range), fencing);
         if (again)
             request.earliest_attempt = runtime->now() - 1s;
-        return ask(&Backend::claim, std::move(request));
+        return ask_now(&Backend::claim, std::move(request));
     }
     auto renew(std::string const& key)
     {
-        auto held = std::make_shared<Claim>();
-        held->range = named_key(key);
-        held->owner = "me/1";
-        auto reply = renew_one(*backend, {std::move(held), 3s, runtime->now() + 1s});
+        auto reply = renew_one(*backend, {held(named_key(key)), 3s, runtime->now() + 1s});
         runtime->run_ready();
         return reply;
     }
-    void answer(Value reply)
-    {
-        connection().answer(std::move(reply));
-        runtime->run_ready();
-    }
-    [[nodiscard]] Words last() { return connection().sent.back().words; }
-    [[nodiscard]] FakeConnection& connection() { return *connections.made.front(); }
 };
 
 Value closed_for(std::int64_t ms)

@@ -1,12 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a Redis store sends for keys that rest after their use.
+// The requests of a Redis store for keys that rest after their use.
+#include "harness/immovable.hpp"
 #include "harness/renewals.hpp"
-#include "store/redis/backend.hpp"
 #include "store/redis/scripts/scripts.hpp"
-#include "unit/fake_runtime.hpp"
-#include "unit/store/redis/link/fake_connection.hpp"
-
-#include <tenure/key_range.hpp>
+#include "unit/store/redis/backend_fixture.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -17,46 +14,21 @@
 #include <string>
 #include <vector>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
-using redis::resp::Value;
-using Words = std::vector<std::string>;
 namespace scripts = redis::scripts;
 
 namespace
 {
 
-struct QuarantineSetting {
-    std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
-    FakeConnections connections{runtime, {}};
-    std::shared_ptr<Backend> backend;
+struct QuarantineSetting : BackendFixture {
+    using BackendFixture::BackendFixture;
 
-    explicit QuarantineSetting(std::string const& version = "7.0.15")
-    {
-        connections.info.version = version;
-        backend = redis::make_backend(runtime, connections.factory(), {.name = "redis://fake:6379/0"});
-    }
-    QuarantineSetting(QuarantineSetting const&) = delete;
-    QuarantineSetting& operator=(QuarantineSetting const&) = delete;
-    ~QuarantineSetting()
-    {
-        backend->shutdown();
-        runtime->run_ready();
-    }
-
-    template <class Reply, class Request>
-    std::shared_ptr<std::optional<Reply>> ask(void (Backend::*function)(Request, ReplyHandler<Reply>), Request request)
-    {
-        auto reply = std::make_shared<std::optional<Reply>>();
-        (backend.get()->*function)(std::move(request), [reply](Reply answer) { *reply = std::move(answer); });
-        runtime->run_ready();
-        return reply;
-    }
     [[nodiscard]] auto claim(KeyRangePtr range, bool fencing)
     {
-        ClaimRequest request{std::move(range), "me/1", 3s, runtime->now() + 10s, fencing, std::nullopt, 5s};
-        return ask(&Backend::claim, std::move(request));
+        auto request = claim_of(std::move(range), fencing);
+        request.reuse_after = 5s;
+        return ask_now(&Backend::claim, std::move(request));
     }
     [[nodiscard]] LaterRenewReply renew(RenewRequest request)
     {
@@ -64,21 +36,12 @@ struct QuarantineSetting {
         runtime->run_ready();
         return reply;
     }
-    [[nodiscard]] ClaimPtr held(std::uint32_t index, std::chrono::milliseconds reuse_after = 5s) const
+    [[nodiscard]] static ClaimPtr resting(std::uint32_t index, std::chrono::milliseconds reuse_after = 5s)
     {
-        auto claim = std::make_shared<Claim>();
-        claim->range = numbered_keys("p", 3);
-        claim->index = index;
-        claim->owner = "me/1";
+        auto claim = held(numbered_keys("p", 3), index);
         claim->reuse_after = reuse_after;
         return claim;
     }
-    void answer(Value reply)
-    {
-        connections.made.front()->answer(std::move(reply));
-        runtime->run_ready();
-    }
-    [[nodiscard]] Words last() { return connections.made.front()->sent.back().words; }
 };
 
 } // namespace
@@ -117,7 +80,7 @@ TEST_CASE(
     QuarantineSetting setting(version);
     auto const claimed = setting.claim(numbered_keys("p", 1), false);
     setting.answer(Value::status("OK"));
-    auto const renewed = setting.renew({setting.held(0), 3s, setting.runtime->now() + 1s});
+    auto const renewed = setting.renew({setting.resting(0), 3s, setting.runtime->now() + 1s});
     if (std::string(version) == "8.4.0") {
         CHECK(setting.last() == Words{"SET", "p0", "me/1", "IFEQ", "me/1", "PX", "8000"});
         setting.answer(Value::status("OK"));
@@ -137,7 +100,7 @@ TEST_CASE("renewals of keys with and without quarantine share no call", "[redis]
     auto const limit = setting.runtime->now() + 1s;
     auto const replies = renew_together(
         *setting.backend,
-        {{setting.held(0), 3s, limit}, {setting.held(1, 0ms), 3s, limit}, {setting.held(2), 3s, limit}});
+        {{setting.resting(0), 3s, limit}, {setting.resting(1, 0ms), 3s, limit}, {setting.resting(2), 3s, limit}});
     setting.runtime->run_ready();
     auto const& sent = setting.connections.made.front()->sent;
     REQUIRE(sent.size() == before + 2);
@@ -158,7 +121,7 @@ TEST_CASE(
     auto const claimed = setting.claim(numbered_keys("p", 1), false);
     setting.answer(Value::status("OK"));
     auto const limit = setting.runtime->now() + 1s;
-    auto const told = setting.ask(&Backend::release, ReleaseRequest{setting.held(0), limit, true});
+    auto const told = setting.ask_now(&Backend::release, ReleaseRequest{setting.resting(0), limit, true});
     auto const name = setting.last().at(5);
     CHECK(name.size() == 32);
     CHECK(
@@ -166,7 +129,7 @@ TEST_CASE(
         Words{"EVALSHA", scripts::release().sha, "1", "p0", "me/1", name, "{p}", "resting/me/1", "5000"});
     setting.answer(Value::text("1"));
     CHECK(std::holds_alternative<Released>(told->value()));
-    auto const quiet = setting.ask(&Backend::release, ReleaseRequest{setting.held(1), limit, false});
+    auto const quiet = setting.ask_now(&Backend::release, ReleaseRequest{setting.resting(1), limit, false});
     CHECK(
         setting.last() ==
         Words{"EVALSHA", scripts::release().sha, "1", "p1", "me/1", name, "", "resting/me/1", "5000"});
@@ -179,11 +142,11 @@ TEST_CASE("a withdrawal names the rest only where something may have been held",
     QuarantineSetting setting;
     auto const range = numbered_keys("p", 2);
     auto const limit = setting.runtime->now() + 1s;
-    auto const free = setting.ask(&Backend::withdraw, WithdrawRequest{range, "me/1", limit, true});
+    auto const free = setting.ask_now(&Backend::withdraw, WithdrawRequest{range, "me/1", limit, true});
     auto const name = setting.last().at(6);
     CHECK(setting.last() == Words{"EVALSHA", scripts::withdraw().sha, "2", "p0", "p1", "me/1", name, "{p}"});
     setting.answer(Value::text("1"));
-    auto const rest = setting.ask(&Backend::withdraw, WithdrawRequest{range, "me/1", limit, true, 5s});
+    auto const rest = setting.ask_now(&Backend::withdraw, WithdrawRequest{range, "me/1", limit, true, 5s});
     CHECK(
         setting.last() ==
         Words{"EVALSHA", scripts::withdraw().sha, "2", "p0", "p1", "me/1", name, "{p}", "resting/me/1", "5000"});

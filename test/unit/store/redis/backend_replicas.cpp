@@ -3,13 +3,9 @@
 // count.
 #include "harness/expect_failure.hpp"
 #include "harness/renewals.hpp"
-#include "unit/fake_runtime.hpp"
-#include "unit/store/redis/link/fake_connection.hpp"
-
-#include "store/redis/backend.hpp"
+#include "unit/store/redis/backend_fixture.hpp"
 
 #include <tenure/errc.hpp>
-#include <tenure/key_range.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -27,46 +23,25 @@ using namespace tenure;
 using namespace tenure::test;
 using Catch::Matchers::ContainsSubstring;
 using redis::ConnectionState;
-using redis::resp::Value;
-using Words = std::vector<std::string>;
 
 namespace
 {
 
-template <class Reply>
-using Answer = std::shared_ptr<std::optional<Reply>>;
-
-struct ReplicasSetting {
-    std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
-    FakeConnections connections{runtime, {}};
-    std::shared_ptr<Backend> backend = redis::make_backend(
-        runtime, connections.factory(),
-        {.name = "redis://fake:6379/0", .replicas = {.acknowledged_by = 2, .acknowledged_within = 50ms}});
-
-    ~ReplicasSetting()
+struct ReplicasSetting : BackendFixture {
+    ReplicasSetting()
+        : BackendFixture(
+              "7.0.15",
+              {.name = "redis://fake:6379/0", .replicas = {.acknowledged_by = 2, .acknowledged_within = 50ms}})
     {
-        backend->shutdown();
-        runtime->run_ready();
     }
 
-    template <class Reply, class Request>
-    Answer<Reply> ask(void (Backend::*function)(Request, ReplyHandler<Reply>), Request request)
-    {
-        auto reply = std::make_shared<std::optional<Reply>>();
-        (backend.get()->*function)(std::move(request), [reply](Reply answer) { *reply = std::move(answer); });
-        return reply;
-    }
     Answer<ClaimReply> claim(KeyRangePtr range, bool fencing = false)
     {
-        return ask(
-            &Backend::claim, ClaimRequest{std::move(range), "me/1", 3s, runtime->now() + 10s, fencing, std::nullopt});
+        return ask(&Backend::claim, claim_of(std::move(range), fencing));
     }
     [[nodiscard]] RenewRequest renewal(std::string const& key) const
     {
-        auto claim = std::make_shared<Claim>();
-        claim->range = named_key(key);
-        claim->owner = "me/1";
-        return {std::move(claim), 3s, runtime->now() + 1s};
+        return {held(named_key(key)), 3s, runtime->now() + 1s};
     }
     Answer<RenewReply> renew(std::string const& key) { return renew_one(*backend, renewal(key)); }
     /** A claim that was granted and acknowledged, and forgotten. */
@@ -77,6 +52,14 @@ struct ReplicasSetting {
         answer({Value::status("OK"), Value::integer(2)});
         REQUIRE(reply->has_value());
         connection().sent.clear();
+    }
+    /** The end of a claim whose WAIT gets this answer. */
+    Unconfirmed unconfirmed_by(Value answer_to_wait)
+    {
+        auto const reply = claim(named_key("a"));
+        runtime->run_ready();
+        answer({Value::status("OK"), std::move(answer_to_wait)});
+        return std::get<Unconfirmed>(reply->value());
     }
     void answer(std::vector<Value> replies)
     {
@@ -94,7 +77,7 @@ struct ReplicasSetting {
     [[nodiscard]] FakeConnection& connection(std::size_t index = 0) { return *connections.made.at(index); }
 };
 
-Value held()
+Value held_key()
 {
     return Value::list(redis::resp::Type::array, {Value::integer(-1), Value::integer(100), Value::integer(0)});
 }
@@ -157,7 +140,7 @@ TEST_CASE("where all keys are held nobody minds the replicas", "[redis][replicas
     ReplicasSetting setting;
     auto const reply = setting.claim(numbered_keys("p", 2));
     setting.runtime->run_ready();
-    setting.answer({held(), Value::integer(0)});
+    setting.answer({held_key(), Value::integer(0)});
     CHECK(std::get<Busy>(reply->value()).earliest_expiry == 100ms);
 }
 
@@ -179,7 +162,7 @@ TEST_CASE("releases, looks and evictions have a connection of their own", "[redi
     CHECK(std::holds_alternative<Released>(released->value()));
 }
 
-TEST_CASE("what frees a key over a connection that is not made yet is announced too", "[redis][replicas]")
+TEST_CASE("a release or withdrawal over a connection that is not made yet is also announced", "[redis][replicas]")
 {
     ReplicasSetting setting;
     setting.connect();
@@ -240,11 +223,11 @@ TEST_CASE("a single renewal by a native command waits for replicas too", "[redis
     CHECK(expect_unknown(reply->value()).error == errc::not_replicated);
 }
 
-TEST_CASE("what is asked while one WAIT is awaited shares the next", "[redis][replicas]")
+TEST_CASE("requests that come while one WAIT is awaited share the next", "[redis][replicas]")
 {
     ReplicasSetting setting;
     setting.connect();
-    std::vector<Answer<ClaimReply>> replies;
+    std::vector<ReplicasSetting::Answer<ClaimReply>> replies;
     for (auto const* const key : {"a", "b", "c", "d"}) {
         replies.push_back(setting.claim(named_key(key)));
         setting.runtime->run_ready();
@@ -280,11 +263,8 @@ TEST_CASE("a count from another connection than the claim's says nothing about i
 TEST_CASE("a user that may not wait is told the permission", "[redis][replicas]")
 {
     ReplicasSetting setting;
-    auto const reply = setting.claim(named_key("a"));
-    setting.runtime->run_ready();
-    setting.answer(
-        {Value::status("OK"), Value::error("NOPERM this user has no permissions to run the 'wait' command")});
-    auto const& unconfirmed = std::get<Unconfirmed>(reply->value());
+    auto const unconfirmed =
+        setting.unconfirmed_by(Value::error("NOPERM this user has no permissions to run the 'wait' command"));
     CHECK(unconfirmed.error == errc::permission_denied);
     CHECK(unconfirmed.fatal);
     CHECK_THAT(unconfirmed.detail, ContainsSubstring("grant +wait"));
@@ -293,10 +273,7 @@ TEST_CASE("a user that may not wait is told the permission", "[redis][replicas]"
 TEST_CASE("a proxy that refuses WAIT ends the claim with the option that needs it", "[redis][replicas]")
 {
     ReplicasSetting setting;
-    auto const reply = setting.claim(named_key("a"));
-    setting.runtime->run_ready();
-    setting.answer({Value::status("OK"), Value::error("ERR unknown command 'WAIT'")});
-    auto const& unconfirmed = std::get<Unconfirmed>(reply->value());
+    auto const unconfirmed = setting.unconfirmed_by(Value::error("ERR unknown command 'WAIT'"));
     CHECK(unconfirmed.error == errc::wrong_server);
     CHECK(unconfirmed.fatal);
     CHECK_THAT(unconfirmed.detail, ContainsSubstring("refuses WAIT, which replicas="));

@@ -64,7 +64,7 @@ TEST_CASE("a busy answer carries why there is no place in the line", "[redis][re
     CHECK(std::get<PageHeld>(*surveyed).foreign == 3U);
 }
 
-TEST_CASE("what several owners got is read with their token", "[redis][replies]")
+TEST_CASE("the keys of several owners are read with their token", "[redis][replies]")
 {
     auto const reply = read_shared_page_reply(
         array({Value::text("17"), Value::integer(2), Value::integer(7), Value::integer(-1)}), 8, 3, true);
@@ -102,7 +102,7 @@ TEST_CASE("an answer to several owners that makes no sense is not believed", "[r
         array({Value::text(""), Value::integer(0), Value::integer(1)}),
         array({Value::text("x"), Value::integer(0), Value::integer(1)}),
         array({Value::integer(17), Value::integer(0), Value::integer(1)}), array({token, Value::integer(-1)}),
-        // what belongs to the held ones
+        // the fields of held keys
         array({token, Value::integer(0), Value::integer(-1), Value::integer(5)}),
         array({token, Value::integer(0), Value::integer(-1), Value::integer(5), Value::integer(9)}),
         array({token, Value::integer(0), Value::integer(-1), Value::text("")}),

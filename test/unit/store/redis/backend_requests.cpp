@@ -1,16 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "harness/expect_failure.hpp"
 #include "harness/renewals.hpp"
-#include "unit/fake_runtime.hpp"
+#include "unit/store/redis/backend_fixture.hpp"
 #include "unit/store/redis/link/connection_fixture.hpp"
-#include "unit/store/redis/link/fake_connection.hpp"
 
-#include "store/redis/backend.hpp"
 #include "store/redis/link/subscriber.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <tenure/errc.hpp>
-#include <tenure/key_range.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -23,42 +20,21 @@
 #include <variant>
 #include <vector>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 using redis::ConnectionState;
-using redis::resp::Value;
-using Words = std::vector<std::string>;
 
 namespace
 {
 
-struct RequestsSetting {
-    std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
-    FakeConnections connections{runtime, {}};
-    std::shared_ptr<Backend> backend =
-        redis::make_backend(runtime, connections.factory(), {.name = "redis://fake:6379/0"});
-
+struct RequestsSetting : BackendFixture {
     RequestsSetting() = default;
     explicit RequestsSetting(std::string server, std::string const& version)
+        : BackendFixture(version)
     {
         connections.info.server = std::move(server);
-        connections.info.version = version;
-    }
-    ~RequestsSetting()
-    {
-        backend->shutdown();
-        runtime->run_ready();
     }
 
-    template <class Reply, class Request>
-    std::shared_ptr<std::optional<Reply>> ask(void (Backend::*function)(Request, ReplyHandler<Reply>), Request request)
-    {
-        auto reply = std::make_shared<std::optional<Reply>>();
-        (backend.get()->*function)(std::move(request), [reply](Reply answer) { *reply = std::move(answer); });
-        CHECK_FALSE(reply->has_value());
-        return reply;
-    }
     /** Connected, by a claim that was granted. */
     void connect()
     {
@@ -68,19 +44,7 @@ struct RequestsSetting {
         REQUIRE(reply->has_value());
         connection().sent.clear();
     }
-    [[nodiscard]] ClaimRequest claim_of(KeyRangePtr range, bool fencing) const
-    {
-        return {std::move(range), "me/1", 3s, runtime->now() + 10s, fencing, std::nullopt};
-    }
-    [[nodiscard]] ClaimPtr held(std::string key, std::string owner = "me/1") const
-    {
-        auto claim = std::make_shared<Claim>();
-        claim->range = named_key(std::move(key));
-        claim->owner = std::move(owner);
-        return claim;
-    }
-    [[nodiscard]] Words words(std::size_t index) { return connection().sent.at(index).words; }
-    [[nodiscard]] FakeConnection& connection() { return *connections.made.front(); }
+    [[nodiscard]] static ClaimPtr held(std::string key) { return BackendFixture::held(named_key(std::move(key))); }
 };
 
 } // namespace
@@ -113,7 +77,7 @@ TEST_CASE("an answer that makes no sense is unknown, and never a grant, a renewa
 {
     RequestsSetting setting;
     setting.connect();
-    auto const nonsense = GENERATE(Value(), Value::integer(3), Value::status("FINE"), Value::text("zz"));
+    auto const malformed = GENERATE(Value(), Value::integer(3), Value::status("FINE"), Value::text("zz"));
     auto const claimed = setting.ask(&Backend::claim, setting.claim_of(numbered_keys("p", 2), true));
     auto const renewed = renew_one(*setting.backend, RenewRequest{setting.held("a"), 3s, setting.runtime->now() + 1s});
     auto const released =
@@ -124,7 +88,7 @@ TEST_CASE("an answer that makes no sense is unknown, and never a grant, a renewa
     REQUIRE(setting.connection().unanswered() == 4);
     auto const withdrawal = setting.words(1);
     for (int i = 0; i < 4; ++i)
-        setting.connection().answer(nonsense);
+        setting.connection().answer(malformed);
     setting.runtime->run_ready();
     CHECK(expect_unknown(claimed->value()).error == errc::protocol_error);
     CHECK(expect_unknown(renewed->value()).error == errc::protocol_error);
@@ -206,7 +170,7 @@ TEST_CASE(
     CHECK(std::get<Granted>(reply->value()).index == 300);
     connection.sent.clear();
 
-    // what a search of parts finds is only a hint: its keys are tried, and what the claim needs counts from there
+    // the result of a search of parts is only a hint: its keys are tried, and the claim counts its keys from there
     reply = claim();
     REQUIRE(connection.unanswered() == 5);
     CHECK(setting.words(0).at(0) == "EXISTS");

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 using redis::ConnectionState;

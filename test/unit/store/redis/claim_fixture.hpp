@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_connection.hpp"
 
@@ -11,6 +12,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -27,7 +29,7 @@ using redis::resp::Value;
 using Words = std::vector<std::string>;
 
 /** Claims on a server that is the test. */
-class ClaimFixture
+class ClaimFixture : Immovable
 {
 public:
     using ReplyPtr = std::shared_ptr<std::optional<ClaimReply>>;
@@ -40,8 +42,6 @@ public:
     {
         connections.info.run_id = std::string(redis::resp::Command::run_id_size, 'a');
     }
-    ClaimFixture(ClaimFixture const&) = delete;
-    ClaimFixture& operator=(ClaimFixture const&) = delete;
     ~ClaimFixture()
     {
         link->close();
@@ -83,6 +83,17 @@ public:
         return reply;
     }
 
+    /** Claims that left in one transaction, which is not answered yet. */
+    template <class... Keys>
+    std::array<ReplyPtr, sizeof...(Keys)> claim_together(Keys const&... keys)
+    {
+        (void)occupy();
+        std::array replies{claim(keys)...};
+        runtime->run_ready();
+        answer(executed({Value::status("OK")}));
+        return replies;
+    }
+
     [[nodiscard]] FakeConnection& connection() { return *connections.made.front(); }
     [[nodiscard]] Words words(std::size_t index) { return connection().sent.at(index).words; }
     void answer(Value reply, bool ran_apart = false)
@@ -96,6 +107,11 @@ public:
         replies.push_back(std::move(drawn));
         return Value::list(Type::array, std::move(replies));
     }
+    /** The answer of a script that found the key held. */
+    [[nodiscard]] static Value held_for_700ms()
+    {
+        return array({Value::integer(-1), Value::integer(700), Value::integer(0)});
+    }
     [[nodiscard]] static Value array(std::vector<Value> elements)
     {
         return Value::list(Type::array, std::move(elements));
@@ -106,6 +122,11 @@ public:
     std::shared_ptr<redis::HedgedLink> link = redis::HedgedLink::make(runtime, connections.factory());
     redis::ServerPtr node;
     std::shared_ptr<redis::Claims> claims;
+};
+
+/** Claims over a connection that has logged in. */
+struct ConnectedClaims : ClaimFixture {
+    ConnectedClaims() { connect(); }
 };
 
 } // namespace tenure::test

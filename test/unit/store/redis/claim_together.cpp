@@ -20,7 +20,6 @@
 #include <utility>
 #include <vector>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 using redis::ConnectionState;

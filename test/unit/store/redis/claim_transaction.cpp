@@ -26,8 +26,7 @@ auto const wrong_type = Value::error("WRONGTYPE Operation against a key holding 
 
 TEST_CASE("a claim with fencing is a transaction: the SET, and a draw from the one counter", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const reply = test.claim("job");
     CHECK(
         test.words(0) == Words{
@@ -44,8 +43,7 @@ TEST_CASE("a claim with fencing is a transaction: the SET, and a draw from the o
 
 TEST_CASE("the first claim leaves at once, the rest of its turn together, each with its own ttl", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const first = test.claim("a");
     CHECK(test.connection().sent.size() == 1);
     auto other = test.request_for(named_key("b"), "me/2");
@@ -70,8 +68,7 @@ TEST_CASE("the first claim leaves at once, the rest of its turn together, each w
 
 TEST_CASE("claims in company leave together, the first of them too", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     bool const fencing = GENERATE(true, false);
     CAPTURE(fencing);
     for (auto const* const key : {"a", "b"}) {
@@ -80,7 +77,7 @@ TEST_CASE("claims in company leave together, the first of them too", "[redis][cl
         request.with_others = true;
         (void)test.claim(std::move(request));
     }
-    // what leaves with the next is not written before the turn is over
+    // a request that leaves with the next is not written before the turn is over
     CHECK(test.connection().sent.size() == (fencing ? 0 : 2));
     for (auto const& sent : test.connection().sent)
         CHECK(sent.with_next);
@@ -95,8 +92,7 @@ TEST_CASE("claims in company leave together, the first of them too", "[redis][cl
 
 TEST_CASE("a transaction claims 32 keys at most", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     (void)test.occupy();
     for (int i = 0; i < 40; ++i)
         (void)test.claim("key" + std::to_string(i));
@@ -106,10 +102,9 @@ TEST_CASE("a transaction claims 32 keys at most", "[redis][claims]")
     CHECK(test.words(2).size() == 6 + 8 * 6);
 }
 
-TEST_CASE("what waits for a connection keeps its own time limit, and joins nothing", "[redis][claims]")
+TEST_CASE("a claim that waits for a connection keeps its own time limit, and joins no transaction", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     (void)test.occupy();
     test.connection().become(ConnectionState::backing_off);
     auto const now = test.runtime->now();
@@ -126,8 +121,7 @@ TEST_CASE("what waits for a connection keeps its own time limit, and joins nothi
 
 TEST_CASE("a claim whose owner has given up before it was written is left out", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     (void)test.occupy();
     auto const mark = std::make_shared<RequestMark>();
     auto request = test.request_for(named_key("a"));
@@ -147,8 +141,7 @@ TEST_CASE("a claim whose owner has given up before it was written is left out", 
 
 TEST_CASE("each claim of a call notes when the call was written", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     (void)test.occupy();
     std::vector<std::shared_ptr<RequestMark>> marks;
     for (auto const* const key : {"a", "b"}) {
@@ -165,8 +158,7 @@ TEST_CASE("each claim of a call notes when the call was written", "[redis][claim
 TEST_CASE("more claims than keep the server busy wait for their turn, and still leave together", "[redis][claims]")
 {
     constexpr std::size_t more = 40;
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     std::vector<ClaimFixture::ReplyPtr> replies;
     for (std::size_t i = 0; i < redis::HedgedLink::most_claims + more; ++i)
         replies.push_back(test.claim("key:" + std::to_string(i)));
@@ -204,8 +196,7 @@ TEST_CASE("more claims than keep the server busy wait for their turn, and still 
 
 TEST_CASE("a claim that has begun goes before new ones", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const reply = test.claim("held");
     test.runtime->run_ready();
     CHECK(test.connection().sent.back().urgency == redis::resp::Urgency::first);
@@ -216,27 +207,21 @@ TEST_CASE("a claim that has begun goes before new ones", "[redis][claims]")
 
 TEST_CASE("one held key among several is surveyed, and the others are granted", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
-    (void)test.occupy();
-    auto const free = test.claim("a");
-    auto const held = test.claim("b");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    ConnectedClaims test;
+    auto const [free, held] = test.claim_together("a", "b");
     test.answer(test.executed({Value::status("OK"), Value()}));
     CHECK(std::get<Granted>(free->value()).fencing_token == 1'700'000'000'000'000U);
     CHECK_FALSE(held->has_value());
     auto const survey = test.connection().sent.back().words;
     CHECK(survey.at(1) == redis::scripts::survey().sha);
     CHECK(survey.at(3) == "b");
-    test.answer(test.array({Value::integer(-1), Value::integer(700), Value::integer(0)}));
+    test.answer(test.held_for_700ms());
     CHECK(std::get<Busy>(held->value()).earliest_expiry == 700ms);
 }
 
 TEST_CASE("a claim that a release had named asks by SET, and if that fails joins the line in front", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     bool const fencing = GENERATE(true, false);
     auto request = test.request_for(named_key("job"));
     request.fencing = fencing;
@@ -251,7 +236,7 @@ TEST_CASE("a claim that a release had named asks by SET, and if that fails joins
         Words{"job", "me/1", "3000", "1", fencing ? "tenure:fence" : "", "{job}:waiting", test.node->waiter(), "1"});
     SECTION("held by then, too")
     {
-        test.answer(test.array({Value::integer(-1), Value::integer(700), Value::integer(0)}));
+        test.answer(test.held_for_700ms());
         CHECK(std::get<Busy>(reply->value()).earliest_expiry == 700ms);
     }
     SECTION("or freed meanwhile")
@@ -263,8 +248,7 @@ TEST_CASE("a claim that a release had named asks by SET, and if that fails joins
 
 TEST_CASE("a claim that waits in line is the script at once, which takes the key or a place", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto request = test.request_for(named_key("job"));
     request.fencing = GENERATE(true, false);
     request.waits = Waits::in_line;
@@ -297,13 +281,8 @@ TEST_CASE("a claim that waits in line is the script at once, which takes the key
 
 TEST_CASE("where the server has forgotten the draw, it is sent anew while the keys are held", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
-    (void)test.occupy();
-    auto const first = test.claim("a");
-    auto const second = test.claim("b");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    ConnectedClaims test;
+    auto const [first, second] = test.claim_together("a", "b");
     auto const since = test.connection().sent[1].since;
     test.runtime->run_for(5ms);
     test.answer(test.executed({Value::status("OK"), Value::status("OK")}, no_script));
@@ -356,12 +335,11 @@ TEST_CASE("where the server has forgotten the draw, it is sent anew while the ke
 
 TEST_CASE("a script that is not known costs nothing where no key was granted", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const reply = test.claim("a");
     test.answer(test.executed({Value()}, GENERATE(no_script, wrong_type, Value())));
     CHECK(test.words(1).at(1) == redis::scripts::survey().sha);
-    test.answer(test.array({Value::integer(-1), Value::integer(700), Value::integer(0)}));
+    test.answer(test.held_for_700ms());
     CHECK(std::holds_alternative<Busy>(reply->value()));
     CHECK(test.connection().sent.size() == 2);
 }
@@ -388,14 +366,8 @@ TEST_CASE("keys without a token are given back, all of them, with what to do", "
         {Value::text("17x"), errc::protocol_error, false, "malformed reply"},
     }));
     CAPTURE(advice);
-    ClaimFixture test;
-    test.connect();
-    (void)test.occupy();
-    auto const first = test.claim("a");
-    auto const held = test.claim("b");
-    auto const second = test.claim("c");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    ConnectedClaims test;
+    auto const [first, held, second] = test.claim_together("a", "b", "c");
     auto const since = test.connection().sent[1].since;
     test.answer(test.executed({Value::status("OK"), Value(), Value::status("OK")}, drawn));
     for (auto const& reply : {first, second}) {
@@ -408,19 +380,14 @@ TEST_CASE("keys without a token are given back, all of them, with what to do", "
         CHECK_THAT(unconfirmed.detail, ContainsSubstring(advice));
     }
     CHECK(test.connection().distrusted == (error == errc::protocol_error));
-    test.answer(test.array({Value::integer(-1), Value::integer(700), Value::integer(0)}));
+    test.answer(test.held_for_700ms());
     CHECK(std::holds_alternative<Busy>(held->value()));
 }
 
 TEST_CASE("where MULTI is refused, what was taken is given back, and no claim ends but by the rule", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
-    (void)test.occupy();
-    auto const taken = test.claim("a");
-    auto const held = test.claim("b");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    ConnectedClaims test;
+    auto const [taken, held] = test.claim_together("a", "b");
     test.answer(
         test.array(
             {Value::error("NOPERM this user has no permissions to run the 'multi' command"), Value::status("OK"),
@@ -439,13 +406,8 @@ TEST_CASE("where MULTI is refused, what was taken is given back, and no claim en
 
 TEST_CASE("where a proxy has no MULTI, keys that were taken get their token by a script", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
-    (void)test.occupy();
-    auto const taken = test.claim("a");
-    auto const held = test.claim("b");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    ConnectedClaims test;
+    auto const [taken, held] = test.claim_together("a", "b");
     test.answer(
         test.array(
             {Value::error("ERR unsupported command 'MULTI'"), Value::status("OK"), Value(),
@@ -459,7 +421,7 @@ TEST_CASE("where a proxy has no MULTI, keys that were taken get their token by a
     test.answer(Value::text("1700000000000009"));
     CHECK(std::get<Granted>(taken->value()).fencing_token == 1'700'000'000'000'009U);
     CHECK(test.words(3).at(1) == redis::scripts::survey().sha);
-    test.answer(test.array({Value::integer(-1), Value::integer(700), Value::integer(0)}));
+    test.answer(test.held_for_700ms());
     CHECK(std::holds_alternative<Busy>(held->value()));
     CHECK(test.runtime->logged("does not run the transactions of claims") == 1);
 
@@ -476,13 +438,8 @@ TEST_CASE("where EXEC or EVALSHA is not available, nothing ran, and a script cla
 {
     auto const* const refusal = GENERATE("ERR unknown command 'EXEC'", "ERR unknown command 'EVALSHA'");
     CAPTURE(refusal);
-    ClaimFixture test;
-    test.connect();
-    (void)test.occupy();
-    auto const first = test.claim("a");
-    auto const second = test.claim("b");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    ConnectedClaims test;
+    auto const [first, second] = test.claim_together("a", "b");
     test.answer(Value::error(refusal));
     REQUIRE(test.connection().unanswered() == 2);
     CHECK(test.words(2).at(0) == "EVALSHA");
@@ -499,8 +456,7 @@ TEST_CASE("where EXEC or EVALSHA is not available, nothing ran, and a script cla
 
 TEST_CASE("a draw that a proxy refuses by its name is sent by its text", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const reply = test.claim("a");
     test.answer(test.executed({Value::status("OK")}, Value::error("ERR unsupported command 'EVALSHA'")));
     CHECK(test.words(1).at(0) == "EVAL");
@@ -510,8 +466,7 @@ TEST_CASE("a draw that a proxy refuses by its name is sent by its text", "[redis
 
 TEST_CASE("where no script runs at all the claim ends for good, and is not sent again", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const reply = test.claim("a");
     test.answer(Value::error("ERR unknown command 'EVALSHA'"));
     test.answer(Value::error("ERR unknown command 'EVALSHA'"));
@@ -528,14 +483,8 @@ TEST_CASE("a transaction of several that did not run is asked for key by key", "
     auto const error = GENERATE(
         Value::error("NOPERM this user has no permissions to access one of the keys used as arguments"),
         Value::error("TRYAGAIN Multiple keys request during rehashing of slot"));
-    ClaimFixture test;
-    test.connect();
-    (void)test.occupy();
-    auto const good = test.claim("a");
-    auto const bad = test.claim("b");
-    auto const late = test.claim("c");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    ConnectedClaims test;
+    auto const [good, bad, late] = test.claim_together("a", "b", "c");
     test.answer(error);
     REQUIRE(test.connection().unanswered() == 3);
     CHECK(test.words(2).size() == 12);
@@ -551,13 +500,8 @@ TEST_CASE("a transaction of several that did not run is asked for key by key", "
 
 TEST_CASE("an error about the server is the answer to all claims of the transaction", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
-    (void)test.occupy();
-    auto const first = test.claim("a");
-    auto const second = test.claim("b");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    ConnectedClaims test;
+    auto const [first, second] = test.claim_together("a", "b");
     test.answer(Value::error("OOM command not allowed when used memory > 'maxmemory'."));
     CHECK(test.connection().unanswered() == 0);
     for (auto const& reply : {first, second}) {
@@ -568,13 +512,8 @@ TEST_CASE("an error about the server is the answer to all claims of the transact
 
 TEST_CASE("a key that is refused within a transaction costs the others nothing", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
-    (void)test.occupy();
-    auto const good = test.claim("a");
-    auto const bad = test.claim("b");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    ConnectedClaims test;
+    auto const [good, bad] = test.claim_together("a", "b");
     test.answer(test.executed({Value::status("OK"), Value::error("OOM no")}));
     CHECK(std::holds_alternative<Granted>(good->value()));
     CHECK(expect_refused(bad->value()).error == errc::store_refused);
@@ -582,8 +521,7 @@ TEST_CASE("a key that is refused within a transaction costs the others nothing",
 
 TEST_CASE("a lost transaction leaves each of its claims in doubt", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto const under_way = test.occupy();
     auto const first = test.claim("a");
     auto const second = test.claim("b");
@@ -596,13 +534,8 @@ TEST_CASE("a lost transaction leaves each of its claims in doubt", "[redis][clai
 
 TEST_CASE("an answer to a SET that makes no sense leaves all in doubt, whatever was drawn", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
-    (void)test.occupy();
-    auto const first = test.claim("a");
-    auto const second = test.claim("b");
-    test.runtime->run_ready();
-    test.answer(test.executed({Value::status("OK")}));
+    ConnectedClaims test;
+    auto const [first, second] = test.claim_together("a", "b");
     test.answer(test.executed({Value::status("OK"), GENERATE(Value::integer(1), Value::status("QUEUED"))}));
     for (auto const& reply : {first, second})
         CHECK(expect_unknown(reply->value()).error == errc::protocol_error);
@@ -611,8 +544,7 @@ TEST_CASE("an answer to a SET that makes no sense leaves all in doubt, whatever 
 
 TEST_CASE("claims that were not written together are sent alone while their time lasts", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     (void)test.occupy();
     (void)test.claim("a");
     (void)test.claim("b");
@@ -629,8 +561,7 @@ TEST_CASE("claims that were not written together are sent alone while their time
 
 TEST_CASE("later attempts and claims without fencing are no transactions", "[redis][claims]")
 {
-    ClaimFixture test;
-    test.connect();
+    ConnectedClaims test;
     auto later = test.request_for(named_key("job"));
     later.earliest_attempt = test.runtime->now();
     (void)test.claim(later);

@@ -65,7 +65,7 @@ TEST_CASE("no command comes near the number and size of arguments that servers t
         CHECK(script->text.size() < 8 * kib);
 }
 
-TEST_CASE("what a blocked server must keep of a connection stays far below its limit", "[redis][limits]")
+TEST_CASE("the bytes that a blocked server must keep of a connection stay far below its limit", "[redis][limits]")
 {
     constexpr std::size_t query_buffer_limit = kib * mib;
     auto const largest_command = redis::max_keys_per_call * (longest_key + 16);

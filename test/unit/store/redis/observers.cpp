@@ -1,12 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What an observer writes and hears. Messages to waiters are in backend_watch.cpp.
-#include "unit/fake_runtime.hpp"
-#include "unit/store/redis/link/fake_connection.hpp"
+// The requests and notifications of an observer. Messages to waiters are in backend_watch.cpp.
+#include "unit/store/redis/backend_fixture.hpp"
 
-#include "store/redis/backend.hpp"
 #include "store/redis/link/subscriber.hpp"
-
-#include <tenure/key_range.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -17,31 +13,18 @@
 #include <string_view>
 #include <vector>
 
-using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 using redis::ConnectionState;
 using redis::resp::Type;
-using redis::resp::Value;
 using Events = std::vector<WatchEvent>;
-using Words = std::vector<std::string>;
 
 namespace
 {
 
-struct ObserverSetting {
-    std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
-    FakeConnections connections{runtime, {}};
-    std::shared_ptr<Backend> backend = redis::make_backend(runtime, connections.factory(), {.name = "redis://fake"});
+struct ObserverSetting : BackendFixture {
     Events events;
     std::unique_ptr<Watch> watch;
-
-    ~ObserverSetting()
-    {
-        watch.reset();
-        backend->shutdown();
-        runtime->run_ready();
-    }
 
     /** Watches `job` as an observer. */
     void observe()

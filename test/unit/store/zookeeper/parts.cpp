@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What the ZooKeeper store decides without a server: when a session is proven, how keys become nodes, what nodes hold,
-// and what a config may be.
+// Decisions of the ZooKeeper store that need no server: when a session is proven, how keys become nodes, what nodes
+// hold, and what a config may be.
 #include "store/zookeeper/client/request.hpp"
 #include "store/zookeeper/config.hpp"
 #include "store/zookeeper/session/session_life.hpp"
@@ -55,7 +55,7 @@ TEST_CASE("a write proves what was answered a whole tick before it, and not itse
     CHECK(life.proven() == start + 7s);
 }
 
-TEST_CASE("what was written over a lost connection proves nothing any more", "[zookeeper][life]")
+TEST_CASE("a write over a lost connection no longer proves anything", "[zookeeper][life]")
 {
     SessionLife life{2s};
     life.created(start);
@@ -98,7 +98,7 @@ TEST_CASE("validity never moves back", "[zookeeper][life]")
     CHECK(life.proven() == start + 5s);
 }
 
-TEST_CASE("what a server refuses because it is busy is no answer of the leader's", "[zookeeper][failure]")
+TEST_CASE("a refusal by a busy server is no answer of the leader's", "[zookeeper][failure]")
 {
     CHECK_FALSE(is_answered(ZTHROTTLEDOP));
     CHECK(is_answered(ZNONODE));

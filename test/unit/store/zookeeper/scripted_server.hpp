@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "unit/fake_runtime.hpp"
 
 #include "store/zookeeper/client/link.hpp"
@@ -22,7 +23,7 @@ namespace tenure::test
 
 /** A ZooKeeper server in virtual time, without a wire: it executes the requests of all its links one after another, a
  *  fixed number in a second, and sends the events of a change before the answers that follow it. */
-class ScriptedServer
+class ScriptedServer : Immovable
 {
     struct Link;
 
@@ -38,8 +39,6 @@ public:
         , runtime_(std::move(runtime))
     {
     }
-    ScriptedServer(ScriptedServer const&) = delete;
-    ScriptedServer& operator=(ScriptedServer const&) = delete;
     ~ScriptedServer() = default;
 
     [[nodiscard]] zookeeper::MakeLink links()
@@ -59,8 +58,8 @@ public:
             work();
     }
     void set_pause(Clock::duration pause) { pause_ = pause; }
-    /** Ends the connections of all sessions, which come back after a moment. What waits is executed later, and its
-     * answer is lost; or the request is lost itself. */
+    /** Ends the connections of all sessions, which come back after a moment. A pending request is executed later, and
+     * its answer is lost; or the request itself is lost. */
     void break_connections(bool requests_are_lost = false)
     {
         if (requests_are_lost)

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "unit/store/zookeeper/scripted_server.hpp"
 
 #include "store/zookeeper/operations.hpp"
@@ -21,7 +22,7 @@ namespace tenure::test
 {
 
 /** The store on a scripted server, in virtual time. */
-struct ScriptedZookeeper {
+struct ScriptedZookeeper : Immovable {
     using Config = std::function<void(ZookeeperConfig&)>;
 
     static constexpr std::chrono::milliseconds ttl{12'000};
@@ -35,8 +36,6 @@ struct ScriptedZookeeper {
         change(config);
         backend = zookeeper::make_backend_over(server.links(), runtime, config);
     }
-    ScriptedZookeeper(ScriptedZookeeper const&) = delete;
-    ScriptedZookeeper& operator=(ScriptedZookeeper const&) = delete;
     ~ScriptedZookeeper()
     {
         backend->shutdown();

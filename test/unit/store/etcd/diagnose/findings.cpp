@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What doctor says of an etcd, judged from facts.
+// Doctor's findings about an etcd, judged from facts.
 #include "store/etcd/diagnose/findings.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -52,7 +52,7 @@ TEST_CASE("a cluster in good order is told to be so", "[etcd][doctor]")
     }
 }
 
-TEST_CASE("what is wrong with a cluster is told with what to do", "[etcd][doctor]")
+TEST_CASE("a fault of a cluster is reported with its remedy", "[etcd][doctor]")
 {
     auto facts = good();
     auto const expect = [&facts](std::string const& subject, Severity severity, std::string const& advice) {

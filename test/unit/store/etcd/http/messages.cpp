@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What goes to etcd's gateway and comes from it, as text: no I/O.
+// Requests to etcd's gateway and its replies, as text: no I/O.
 #include "store/etcd/http/messages.hpp"
 #include "store/etcd/http/base64.hpp"
 #include "store/etcd/http/exchange.hpp"
@@ -99,7 +99,7 @@ TEST_CASE("a reply is read however its bytes come, and not beyond its limit", "[
     CHECK(reader.take_body() == "hello world");
 }
 
-TEST_CASE("what is no reply, or too much of one, is broken", "[etcd]")
+TEST_CASE("a malformed or excessive reply is broken", "[etcd]")
 {
     auto const text = GENERATE(
         as<std::string>{}, "nonsense\r\n\r\n", "-ERR unknown command\r\n",
@@ -213,6 +213,6 @@ TEST_CASE("errors of the gateway are distinguished", "[etcd]")
     CHECK_FALSE(classify(502, "<html>Bad Gateway</html>").fatal);
     CHECK(classify(400, "Client sent an HTTP request to an HTTPS server.\n").error == errc::tls_failed);
     CHECK(classify(200, R"({"error":{"grpc_code":14,"message":"etcdserver: no leader"}})").another_member);
-    // what a server says steers no terminal
+    // a server's words steer no terminal
     CHECK(classify(500, "a\x1b[31mb\nc").words == "a [31mb c");
 }

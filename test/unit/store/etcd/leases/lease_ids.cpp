@@ -16,7 +16,7 @@ TEST_CASE(
 {
     EtcdGateway gateway;
     gateway.run_for(1s);
-    // what was drawn before an image was taken is the same in all of its copies
+    // random bytes that were drawn before an image was taken are the same in all of its copies
     gateway.runtime->drawn.clear();
     auto const grant = gateway.claim();
     std::uint64_t number = 0;

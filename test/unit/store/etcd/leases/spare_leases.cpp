@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a release asks, and what becomes of the server's lease: from when it counts for the next claim, and when it is
+// The request of a release, and the server's lease after it: from when it counts for the next claim, and when it is
 // given up. In virtual time, with a gateway that the test plays.
 #include "unit/store/etcd/gateway.hpp"
 

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "harness/renewals.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_connection.hpp"
@@ -36,7 +37,7 @@ using Words = std::vector<std::string>;
 inline constexpr std::uint16_t first_port = 7001;
 
 /** Three masters on ports 7001 to 7003, each with a third of the slots. */
-struct FakeCluster {
+struct FakeCluster : Immovable {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     std::map<std::uint16_t, FakeConnections> nodes;
     std::shared_ptr<Backend> backend;
@@ -57,8 +58,6 @@ struct FakeCluster {
         };
         backend = redis::make_cluster_backend(runtime, std::move(access));
     }
-    FakeCluster(FakeCluster const&) = delete;
-    FakeCluster& operator=(FakeCluster const&) = delete;
     ~FakeCluster()
     {
         backend->shutdown();
@@ -155,7 +154,7 @@ struct FakeCluster {
     {
         return ask(&Backend::claim, ClaimRequest{std::move(range), "me/1", 3s, runtime->now() + 10s, true, earliest});
     }
-    /** What a transaction of one claim brings: the SET's answer and the token. */
+    /** The reply to a transaction of one claim: the SET's answer and the token. */
     static Value granted() { return Value::list(Type::array, {Value::status("OK"), Value::text("1700000000000000")}); }
     static Value held() { return Value::list(Type::array, {Value(), Value::text("1700000000000000")}); }
     static Value granted_by_script()

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What becomes of a request that a node redirects.
+// Requests that a node redirects.
 #include "store/redis/cluster/redirect.hpp"
 #include "store/redis/wire/server_error.hpp"
 
@@ -75,7 +75,7 @@ TEST_CASE("redirects are read with their slot and address", "[cluster]")
             ->kind == Redirect::Kind::down);
 }
 
-TEST_CASE("what cannot be read of a redirect leaves the address to the next map", "[cluster]")
+TEST_CASE("a redirect with an unreadable address leaves the address to the next map", "[cluster]")
 {
     for (std::string const error :
          {"MOVED x", "MOVED 99999 a:1", "MOVED 5", "MOVED 5 a", "MOVED 5 a:0", "MOVED 5 a:x", "MOVED 5 a:70000"}) {
@@ -153,7 +153,7 @@ TEST_CASE("TRYAGAIN and CLUSTERDOWN are waited for by claims alone", "[cluster]"
     }
 }
 
-TEST_CASE("what was not sent is tried again until its time is over", "[cluster]")
+TEST_CASE("an unsent request is tried again until its time is over", "[cluster]")
 {
     auto machine = rules(Migration::follow, start + 1s);
     auto now = start;

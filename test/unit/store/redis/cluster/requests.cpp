@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a cluster store asks of which node, and what it makes of the answers; the nodes are the test.
+// The requests of a cluster store to each node, and its use of the answers; the nodes are the test.
 #include "fake_cluster.hpp"
 #include "harness/expect_failure.hpp"
 #include "harness/renewals.hpp"
@@ -71,7 +71,7 @@ TEST_CASE("MOVED is followed, changes the map, and brings one refresh", "[cluste
     CHECK(cluster.waiting_at(7004).at(0) == "MULTI");
     cluster.node(7004).answer(FakeCluster::granted());
     CHECK(std::holds_alternative<Granted>(**reply));
-    // what follows goes there at once
+    // the next request goes there at once
     auto const again = cluster.claim(named_key("foo"));
     CHECK(cluster.waiting_at(7004).at(0) == "MULTI");
     cluster.node(7004).answer(FakeCluster::granted());

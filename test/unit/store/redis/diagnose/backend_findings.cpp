@@ -160,7 +160,8 @@ TEST_CASE("a missing permission for notifications only is a warning", "[redis][f
     CHECK(about(facts, "permissions").observed == "missing: +publish +eval");
 }
 
-TEST_CASE("what a user lacks of the line of waiters costs the order, and is said with the keys", "[redis][findings]")
+TEST_CASE(
+    "a missing permission for the line of waiters costs the order, and is reported with the keys", "[redis][findings]")
 {
     auto facts = healthy();
     for (auto const& command : commands_to_check())

@@ -46,7 +46,7 @@ TEST_CASE("a server's time was read in the middle of the round trip, give or tak
     CHECK_FALSE(better(std::nullopt, std::nullopt));
 }
 
-TEST_CASE("what is no reply to TIME is no reading", "[redis][findings]")
+TEST_CASE("a malformed reply to TIME is no reading", "[redis][findings]")
 {
     auto const reply = GENERATE(
         Value(), Value::integer(5), time_reply("", "5"), time_reply("5", "x"), time_reply("-5", "0"),
@@ -77,7 +77,7 @@ TEST_CASE("a replica's clock may differ by what a holder's validity is less than
     CHECK(ahead_by(-100s, 2ms, 5s).severity == Severity::warning);
 }
 
-TEST_CASE("what round trips hide is not told for certain", "[redis][findings]")
+TEST_CASE("a difference hidden by round trips is reported as unverified", "[redis][findings]")
 {
     // it may be well, and it may not
     for (auto const ahead : {50ms, 65ms, -50ms, -65ms}) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fake_stream.hpp"
+#include "harness/immovable.hpp"
 #include "unit/fake_runtime.hpp"
 
 #include "store/redis/link/connection.hpp"
@@ -29,7 +30,7 @@ inline constexpr char const* hello_reply =
     "$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n";
 
 /** A connection over fake streams in virtual time. */
-class ConnectionFixture
+class ConnectionFixture : Immovable
 {
 public:
     using OutcomePtr = std::shared_ptr<std::optional<Outcome>>;
@@ -41,8 +42,6 @@ public:
         connection->on_state([this](ConnectionState state) { states.push_back(state); });
         connection->on_push([this](redis::resp::Value const& value) { pushes.push_back(value); });
     }
-    ConnectionFixture(ConnectionFixture const&) = delete;
-    ConnectionFixture& operator=(ConnectionFixture const&) = delete;
     ~ConnectionFixture()
     {
         if (connection)
@@ -83,7 +82,7 @@ public:
         stream().accept();
         runtime->run_ready();
         stream().send(hello_reply);
-        // what the login wrote; requests that waited come after it
+        // the bytes of the login; requests that waited come after them
         (void)stream().take_received();
         runtime->run_ready();
     }
@@ -121,6 +120,11 @@ public:
     std::shared_ptr<redis::Connection> connection;
     std::vector<ConnectionState> states;
     std::vector<redis::resp::Value> pushes;
+};
+
+/** A connection that has logged in. */
+struct OpenConnection : ConnectionFixture {
+    OpenConnection() { open(); }
 };
 
 } // namespace tenure::test

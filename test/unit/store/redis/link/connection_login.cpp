@@ -168,7 +168,7 @@ TEST_CASE("a refused login lets nothing else out")
     CHECK(test.runtime->logged("secret") == 0);
 }
 
-TEST_CASE("what AUTH is answered after HELLO was refused is final")
+TEST_CASE("the reply to AUTH after a refused HELLO is final")
 {
     auto const [reply, error, fatal] = GENERATE(
         RefusedLogin{"-NOAUTH Authentication required.\r\n", errc::authentication_failed, true},
@@ -257,7 +257,7 @@ TEST_CASE("a server without WAIT gets no claim that waits for replicas")
     CHECK((*outcome)->detail.find("replicas=2") != std::string::npos);
 }
 
-TEST_CASE("what says nothing about scripts ends the login well, and requests tell the rest")
+TEST_CASE("a reply that says nothing about scripts ends the login well, and requests show the rest")
 {
     auto const* const reply = GENERATE(
         ":1\r\n", "-NOPERM this user has no permissions to run the 'eval' command\r\n",

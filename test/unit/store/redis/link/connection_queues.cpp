@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The order in which a connection writes what waits, and how much of it.
 #include "connection_fixture.hpp"
+#include "harness/immovable.hpp"
 
 #include "store/redis/link/connection_machine.hpp"
 #include "store/redis/link/hedged_link.hpp"
@@ -133,7 +134,7 @@ TEST_CASE("commands that leave together are parted by nothing, however large the
     test.stream().finish_write({}, test.stream().unfinished());
     test.runtime->run_ready();
     (void)test.stream().take_received();
-    // what comes while the first of them is written
+    // these come while the first of them is written
     (void)test.ask(urgent(Urgency::renewal, "RENEWAL"));
     test.stream().finish_write({}, test.stream().unfinished());
     test.runtime->run_ready();
@@ -199,8 +200,7 @@ TEST_CASE("a request that needs its connection ends with it, and others wait for
 
 TEST_CASE("a server that owes many replies gets no more requests but renewals")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     for (std::size_t i = 0; i < 3 * redis::Pace::first; ++i)
         (void)test.ask(urgent(Urgency::step, "RELEASE"));
     CHECK(names(test.received()).size() == redis::Pace::first);
@@ -216,11 +216,9 @@ TEST_CASE("a server that owes many replies gets no more requests but renewals")
     CHECK(names(test.received()).size() > redis::Pace::first);
 }
 
-TEST_CASE(
-    "what waits for its turn at a server that works is dropped at its deadline, and not called unsent for a reason")
+TEST_CASE("a request that waits for its turn at a server that works is dropped at its deadline, without an error")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     for (std::size_t i = 0; i < redis::Pace::first; ++i)
         (void)test.ask(urgent(Urgency::step, "RELEASE"));
     auto const late = test.ask(urgent(Urgency::first, "CLAIM"), 300ms);
@@ -234,8 +232,7 @@ TEST_CASE(
 
 TEST_CASE("a blocked server gets no more bytes than it may keep")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     auto const size = std::size_t{1024} * 1024;
     for (int i = 0; i < 40; ++i)
         (void)test.ask(urgent(Urgency::renewal, "RENEWAL", std::string(size, 'x')));
@@ -267,7 +264,7 @@ namespace
 {
 
 /** A link over real connections whose streams are the test's. */
-struct LinkTest {
+struct LinkTest : Immovable {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     FakeStreams streams;
     std::shared_ptr<redis::HedgedLink> link = redis::HedgedLink::make(
@@ -283,8 +280,6 @@ struct LinkTest {
         REQUIRE(link->ready());
         REQUIRE(reachable == 1);
     }
-    LinkTest(LinkTest const&) = delete;
-    LinkTest& operator=(LinkTest const&) = delete;
     ~LinkTest()
     {
         link->close();
@@ -311,7 +306,7 @@ struct LinkTest {
 
 } // namespace
 
-TEST_CASE("what a silent connection has not written leaves by the second one")
+TEST_CASE("requests that a silent connection has not written leave by the second one")
 {
     LinkTest test;
     test.streams[0].stalled = true;

@@ -13,8 +13,7 @@ namespace tenure::test
 
 TEST_CASE("a lost connection makes the written unknown, and the unwritten wait for the next")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     test.stream().stalled = true;
     auto const written = test.ask(Command("GET", "a"));
     test.runtime->run_ready();
@@ -81,8 +80,7 @@ TEST_CASE("a failed write tells apart what may have left and what surely did not
     auto const at_once = GENERATE_COPY(std::size_t{0}, std::size_t{1}, a, a + 1);
     if (at_once > written)
         return;
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     // its answer is awaited, so that the others leave together
     test.stream().at_once = 1'000'000;
     auto const before = test.ask(Command("PING"));
@@ -120,10 +118,9 @@ TEST_CASE("a failed write tells apart what may have left and what surely did not
     CHECK(test.connection->ready());
 }
 
-TEST_CASE("what surely did not leave still ends when its time is over")
+TEST_CASE("a request that surely did not leave still ends when its time is over")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     test.stream().stalled = true;
     auto const outcome = test.ask(Command("GET", "a"), 300ms);
     test.runtime->run_ready();
@@ -137,8 +134,7 @@ TEST_CASE("what surely did not leave still ends when its time is over")
 
 TEST_CASE("an abandoned request leaves the queue at once, unless it was written")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     test.stream().stalled = true;
     auto const mark = std::make_shared<RequestMark>();
     Deadline const deadline(Instant::max(), mark);
@@ -308,8 +304,7 @@ TEST_CASE("a server that ends each connection at once makes few lines", "[log]")
 
 TEST_CASE("a connection that worked is back soon, one that breaks at once is not tried in a hot loop")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     test.runtime->run_for(10s);
     test.cut();
     auto before = test.runtime->now();
@@ -352,8 +347,7 @@ TEST_CASE("pauses grow where no lease depends on a connection that is ended at o
 
 TEST_CASE("a connection without requests comes back by itself")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     test.states.clear();
     test.cut();
     test.runtime->run_for(100ms);
@@ -385,8 +379,7 @@ TEST_CASE("a password that became wrong stops the connection at its next login")
 
 TEST_CASE("an error that ends a working connection is never fatal")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     test.stream().end({make_error_code(errc::tls_failed), "bad record", true});
     test.runtime->run_ready();
     CHECK(test.connection->state() == ConnectionState::backing_off);
@@ -394,8 +387,7 @@ TEST_CASE("an error that ends a working connection is never fatal")
 
 TEST_CASE("news of the server ends the pause before the next attempt, and disturbs nothing else")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     test.connection->hurry();
     test.runtime->run_ready();
     CHECK(test.connection->ready());

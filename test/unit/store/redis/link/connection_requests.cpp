@@ -14,8 +14,7 @@ using redis::resp::Value;
 
 TEST_CASE("the first request of a turn leaves at once, the others in one write, and replies go to theirs in order")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     auto const writes = test.stream().writes;
     std::vector<ConnectionFixture::OutcomePtr> outcomes;
     std::string expected;
@@ -43,8 +42,7 @@ TEST_CASE("the first request of a turn leaves at once, the others in one write, 
 
 TEST_CASE("a great many requests of one turn do not wait for the last of them, nor leave one by one")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     test.stream().at_once = 1'000'000;
     std::string expected;
     std::size_t pieces = 0;
@@ -62,10 +60,9 @@ TEST_CASE("a great many requests of one turn do not wait for the last of them, n
     CHECK(test.received() == expected);
 }
 
-TEST_CASE("what has to leave with the next leaves in one write with it, however many there are")
+TEST_CASE("a request that has to leave with the next leaves in one write with it, however many there are")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     auto const writes = test.stream().writes;
     auto const count = GENERATE(2, 100);
     std::string expected;
@@ -84,8 +81,7 @@ TEST_CASE("what has to leave with the next leaves in one write with it, however 
 
 TEST_CASE("a request that has to leave with the next leaves all the same if none comes")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     test.stream().at_once = 1'000'000;
     (void)test.ask(Command("PING", "1").leave_with_next().copy());
     CHECK(test.stream().take_received().empty());
@@ -94,8 +90,7 @@ TEST_CASE("a request that has to leave with the next leaves all the same if none
 
 TEST_CASE("while an answer is awaited, a request waits for those of its turn; else it waits for nothing")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     test.stream().at_once = 1'000'000;
     (void)test.ask(Command("PING", "1"));
     CHECK(test.stream().take_received() == Command("PING", "1").encoded());
@@ -110,8 +105,7 @@ TEST_CASE("while an answer is awaited, a request waits for those of its turn; el
 
 TEST_CASE("an error of the server is an answer")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     auto const first = test.ask(Command("SET", "key", "value"));
     auto const second = test.ask(Command("GET", "key"));
     test.runtime->run_ready();
@@ -125,8 +119,7 @@ TEST_CASE("an error of the server is an answer")
 
 TEST_CASE("a handler is never called within execute, and its follow-ups leave together")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     int answered = 0;
     for (int i = 0; i < 10; ++i)
         test.connection->execute(Command("GET", "a"), Instant::max(), [&](Outcome const&) {
@@ -148,8 +141,7 @@ TEST_CASE("a handler is never called within execute, and its follow-ups leave to
 
 TEST_CASE("the next read begins behind the functions that the handlers of a reply post")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     std::optional<bool> reads;
     test.connection->execute(Command("GET", "a"), Instant::max(), [&](Outcome const&) {
         test.runtime->post([&] { reads = test.stream().reading(); });
@@ -178,8 +170,7 @@ TEST_CASE("`since` is the instant of the write, not of the request")
 
 TEST_CASE("a stream that takes everything at once needs no further event")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     auto const writes = test.stream().writes;
     test.stream().at_once = 1'000'000;
     auto const first = test.ask(Command("PING", "1"));
@@ -193,10 +184,9 @@ TEST_CASE("a stream that takes everything at once needs no further event")
     CHECK((*second)->reply == Value::status("2"));
 }
 
-TEST_CASE("what waits for a write under way is stamped when it is written itself")
+TEST_CASE("a request that waits for a write under way is stamped when it is written itself")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     test.stream().stalled = true;
     auto const first = test.ask(Command("PING", "1"));
     test.runtime->run_ready();
@@ -278,8 +268,7 @@ TEST_CASE("a request that is still unwritten when its time is over is dropped as
 
 TEST_CASE("an unsolicited reply drops the connection")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     SECTION("while nothing is under way")
     {
         test.send("+OK\r\n");
@@ -313,8 +302,7 @@ TEST_CASE("an unsolicited reply drops the connection")
 
 TEST_CASE("a malformed reply makes all that was written unknown")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     auto const first = test.ask(Command("GET", "a"));
     auto const second = test.ask(Command("GET", "b"));
     auto const third = test.ask(Command("GET", "c"));
@@ -332,8 +320,7 @@ TEST_CASE("a malformed reply makes all that was written unknown")
 
 TEST_CASE("replies are bounded, except where the command expects more")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     std::string const large = "$100000\r\n" + std::string(100000, 'x') + "\r\n";
     Command expecting("MGET", "a");
     expecting.expect_reply_bytes(200000);
@@ -355,8 +342,7 @@ TEST_CASE("closing ends everything exactly once and leaves nothing behind")
     // a replaced connection ends like a lost one, because the store is open
     bool const replaced = GENERATE(false, true);
     error_code const why = make_error_code(replaced ? errc::store_unavailable : errc::closed);
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     test.stream().stalled = true;
     auto const written = test.ask(Command("GET", "a"));
     test.runtime->run_ready();
@@ -387,8 +373,7 @@ TEST_CASE("closing ends everything exactly once and leaves nothing behind")
 
 TEST_CASE("a handler may close the connection while further replies are at hand")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     test.connection->execute(Command("GET", "a"), Instant::max(), [&](Outcome const&) { test.connection->close(); });
     auto const second = test.ask(Command("GET", "b"));
     test.runtime->run_ready();
@@ -400,8 +385,7 @@ TEST_CASE("a handler may close the connection while further replies are at hand"
 
 TEST_CASE("a handler may drop the last reference to the connection")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     test.connection->execute(Command("GET", "a"), Instant::max(), [&](Outcome const&) { test.connection.reset(); });
     auto const second = test.ask(Command("GET", "b"));
     test.runtime->run_ready();
@@ -416,8 +400,7 @@ TEST_CASE("a handler may drop the last reference to the connection")
 
 TEST_CASE("a handler that throws costs the other requests nothing")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     test.connection->execute(
         Command("GET", "a"), Instant::max(), [](Outcome const&) { throw std::runtime_error("a handler's own"); });
     auto const second = test.ask(Command("GET", "b"));

@@ -28,12 +28,21 @@ void open_old(ConnectionFixture& test)
     REQUIRE(test.connection->server().protocol == 2);
 }
 
+/** Subscribes to two channels, of which the server has confirmed the first. */
+auto subscribe_to_one_of_two(ConnectionFixture& test)
+{
+    test.open();
+    auto subscribed = test.ask(Command("SUBSCRIBE", "a", "b"));
+    test.runtime->run_ready();
+    test.send(list('>', "subscribe", "a", ":1\r\n"));
+    return subscribed;
+}
+
 } // namespace
 
 TEST_CASE("a subscription holds its place among the replies")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     auto const before = test.ask(Command("GET", "a"));
     auto const subscribed = test.ask(Command("SUBSCRIBE", "news"));
     auto const after = test.ask(Command("GET", "b"));
@@ -54,8 +63,7 @@ TEST_CASE("a subscription holds its place among the replies")
 
 TEST_CASE("a refused subscription shifts no other reply")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     auto const subscribed = test.ask(Command("SUBSCRIBE", "news", "more"));
     auto const after = test.ask(Command("GET", "b"));
     test.runtime->run_ready();
@@ -69,10 +77,7 @@ TEST_CASE("a refused subscription shifts no other reply")
 TEST_CASE("a command with several channels ends with the last confirmation")
 {
     ConnectionFixture test;
-    test.open();
-    auto const subscribed = test.ask(Command("SUBSCRIBE", "a", "b"));
-    test.runtime->run_ready();
-    test.send(list('>', "subscribe", "a", ":1\r\n"));
+    auto const subscribed = subscribe_to_one_of_two(test);
     CHECK_FALSE(subscribed->has_value());
     test.send(list('>', "subscribe", "b", ":2\r\n"));
     CHECK(subscribed->has_value());
@@ -85,8 +90,7 @@ TEST_CASE("a command with several channels ends with the last confirmation")
 
 TEST_CASE("messages are told apart from replies, and are no answers")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     auto const subscribed = test.ask(Command("SUBSCRIBE", "news"));
     auto const reply = test.ask(Command("GET", "a"));
     test.runtime->run_ready();
@@ -103,8 +107,7 @@ TEST_CASE("messages are told apart from replies, and are no answers")
 
 TEST_CASE("a server may end a subscription by itself, but not begin one")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     test.send(list('>', "sunsubscribe", "news", ":0\r\n"));
     CHECK(test.connection->ready());
     REQUIRE(test.pushes.size() == 1);
@@ -122,8 +125,7 @@ TEST_CASE("a server may end a subscription by itself, but not begin one")
 
 TEST_CASE("a plain reply is no confirmation")
 {
-    ConnectionFixture test;
-    test.open();
+    OpenConnection test;
     auto const subscribed = test.ask(Command("SUBSCRIBE", "news"));
     test.runtime->run_ready();
     test.send("+OK\r\n");
@@ -167,10 +169,7 @@ TEST_CASE("in RESP2 a reply that looks like a message is one only after a subscr
 TEST_CASE("a subscription does not outlive its connection")
 {
     ConnectionFixture test;
-    test.open();
-    auto const subscribed = test.ask(Command("SUBSCRIBE", "a", "b"));
-    test.runtime->run_ready();
-    test.send(list('>', "subscribe", "a", ":1\r\n"));
+    auto const subscribed = subscribe_to_one_of_two(test);
     test.cut();
     REQUIRE(subscribed->has_value());
     CHECK((*subscribed)->delivery == Delivery::unknown);

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a connection makes of the replies to a transaction.
+// A connection reads the replies to a transaction.
 #include "connection_fixture.hpp"
 
 #include "store/redis/wire/transaction.hpp"
@@ -111,7 +111,7 @@ TEST_CASE("where nothing ran, the first refusal is the answer")
          "NOPERM no key"},
         {"+QUEUED\r\n-MOVED 7 host:1\r\n-EXECABORT Transaction discarded because of previous errors.\r\n",
          "MOVED 7 host:1"},
-        // what Redis 7 refuses at EXEC only
+        // commands that Redis 7 refuses at EXEC only
         {"+QUEUED\r\n+QUEUED\r\n-EXECABORT Transaction discarded because of: OOM no memory\r\n", "OOM no memory"},
         {"+QUEUED\r\n+QUEUED\r\n-EXECABORT of some other kind\r\n", "EXECABORT of some other kind"},
         // the slot has moved meanwhile
@@ -199,7 +199,7 @@ TEST_CASE("replies that no transaction has drop the connection, and leave the ou
     CHECK_FALSE(test.connection->ready());
 }
 
-TEST_CASE("what a lost connection has answered of a transaction says nothing about the next one")
+TEST_CASE("replies of a lost connection to a transaction say nothing about the next one")
 {
     TransactionFixture test;
     auto const refused = GENERATE(true, false);

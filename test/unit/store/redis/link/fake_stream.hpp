@@ -95,7 +95,7 @@ public:
         });
     }
 
-    /** What arrived since the last call. */
+    /** The bytes that arrived since the last call. */
     [[nodiscard]] std::string take_received() { return std::exchange(received, {}); }
 
     [[nodiscard]] bool reading() const noexcept { return reading_; }

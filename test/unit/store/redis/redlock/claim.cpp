@@ -74,6 +74,18 @@ std::vector<KeyState> states(std::initializer_list<char const*> owners)
     return all;
 }
 
+/** Gives back the key that `Claiming` claims. */
+void release(ScriptedQuorum& quorum)
+{
+    auto claim = std::make_shared<Claim>();
+    claim->range = named_key("lock");
+    claim->owner = "owner";
+    ReleaseRequest request;
+    request.claim = claim;
+    request.not_after = quorum.runtime->now() + 2s;
+    quorum.backend->release(request, [](ReleaseReply const&) {});
+}
+
 } // namespace
 
 TEST_CASE("a lock is granted by a majority, and counts from the earliest of its requests", "[redlock]")
@@ -111,7 +123,7 @@ TEST_CASE("a majority has to accept the fencing token, which is greater than all
         CHECK_FALSE(claiming.reply);
         ScriptedNode::answer(quorum[1].tokens, redis::TokenAccepted{});
         CHECK(claiming.as<Granted>().fencing_token == 42);
-        // who grants later learns the token
+        // a server that grants later learns the token
         ScriptedNode::answer(quorum[2].claims, granted(now, 12));
         REQUIRE(quorum[2].tokens.size() == 1);
         CHECK(quorum[2].tokens.front().first.token == 42);
@@ -145,7 +157,7 @@ TEST_CASE("a lock that a majority holds for others is busy until enough of them 
         ScriptedNode::answer(quorum[node].claims, Busy{std::chrono::milliseconds(100 * (node + 1)), false});
     CHECK(claiming.as<Busy>().earliest_expiry == 300ms);
     CHECK_FALSE(claiming.as<Busy>().never_frees);
-    // whatever the others grant from now on is given back
+    // later grants of the other servers are given back
     ScriptedNode::answer(quorum[3].claims, granted(quorum.runtime->now()));
     REQUIRE(quorum[3].releases.size() == 1);
     CHECK(quorum[3].releases.front().first.claim->owner == "owner");
@@ -216,7 +228,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("what only a person can mend, on so many servers that there can be no majority, is fatal", "[redlock]")
+TEST_CASE("errors that only a person can fix are fatal where they leave no majority", "[redlock]")
 {
     ScriptedQuorum quorum;
     Claiming const claiming(quorum);
@@ -249,7 +261,7 @@ TEST_CASE("of a pool the first key is taken that a majority has free", "[redlock
     CHECK(claiming.as<Granted>().index == 1);
 }
 
-TEST_CASE("who wins a split vote takes the rest too, once the losers have given it back", "[redlock]")
+TEST_CASE("the winner of a split vote also takes the rest, once the losers have given it back", "[redlock]")
 {
     ScriptedQuorum quorum;
     Claiming const claiming(quorum);
@@ -280,13 +292,7 @@ TEST_CASE("who wins a split vote takes the rest too, once the losers have given 
     }
     SECTION("not after the release")
     {
-        auto claim = std::make_shared<Claim>();
-        claim->range = named_key("lock");
-        claim->owner = "owner";
-        ReleaseRequest request;
-        request.claim = claim;
-        request.not_after = now + 2s;
-        quorum.backend->release(request, [](ReleaseReply const&) {});
+        release(quorum);
         CHECK(quorum[0].releases.size() == 1);
         ScriptedNode::answer(quorum[0].claims, granted(now));
         CHECK(quorum[0].releases.size() == 2);
@@ -303,15 +309,6 @@ TEST_CASE("a node that tells of another holder when the lease is handed out alre
     for (std::size_t const node : {0U, 1U, 2U})
         ScriptedNode::answer(quorum[node].claims, granted(now));
     (void)claiming.as<Granted>();
-    auto const release = [&] {
-        auto claim = std::make_shared<Claim>();
-        claim->range = named_key("lock");
-        claim->owner = "owner";
-        ReleaseRequest request;
-        request.claim = claim;
-        request.not_after = now + 2s;
-        quorum.backend->release(request, [](ReleaseReply const&) {});
-    };
     SECTION("each of them, and no other")
     {
         ScriptedNode::answer(quorum[3].claims, Busy{});
@@ -332,7 +329,7 @@ TEST_CASE("a node that tells of another holder when the lease is handed out alre
     }
     SECTION("not after the release")
     {
-        release();
+        release(quorum);
         ScriptedNode::answer(quorum[3].claims, Busy{});
         quorum.runtime->run_for(1min);
         CHECK(quorum[3].claims.empty());
@@ -341,7 +338,7 @@ TEST_CASE("a node that tells of another holder when the lease is handed out alre
     {
         ScriptedNode::answer(quorum[3].claims, Busy{});
         quorum.runtime->run_for(2ms);
-        release();
+        release(quorum);
         auto const given_back = quorum[3].releases.size();
         ScriptedNode::answer(quorum[3].claims, granted(now));
         CHECK(quorum[3].releases.size() == given_back + 1);

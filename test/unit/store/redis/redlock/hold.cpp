@@ -227,7 +227,7 @@ TEST_CASE("a hint is passed on when a majority has told, or a moment after the f
     }
 }
 
-TEST_CASE("what several servers shall be is checked before anything is connected", "[redlock]")
+TEST_CASE("a config of several servers is checked before anything is connected", "[redlock]")
 {
     asio::io_context context;
     auto const open = [&](std::initializer_list<std::uint16_t> ports) {

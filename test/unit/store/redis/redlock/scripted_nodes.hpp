@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "unit/fake_runtime.hpp"
 
 #include <tenure/backend/renew_each.hpp>
@@ -123,14 +124,14 @@ private:
     std::string name_;
 };
 
-/** What a server that refuses connections answers. */
+/** The failure of a request to a server that refuses connections. */
 [[nodiscard]] inline Failure unreachable()
 {
     return Failure::not_sent(make_error_code(errc::store_unavailable), "connection refused");
 }
 
 /** Redlock over scripted servers: a, b, c ... */
-struct ScriptedQuorum {
+struct ScriptedQuorum : Immovable {
     explicit ScriptedQuorum(std::size_t count = 3)
     {
         std::vector<redlock::Quorum::Voter> all;
@@ -142,8 +143,6 @@ struct ScriptedQuorum {
         backend = redlock::make_backend(runtime, std::move(all));
     }
 
-    ScriptedQuorum(ScriptedQuorum const&) = delete;
-    ScriptedQuorum& operator=(ScriptedQuorum const&) = delete;
     ~ScriptedQuorum()
     {
         for (auto const& node : nodes)

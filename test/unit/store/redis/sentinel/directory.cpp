@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Whom the store asks for the master, when, and who is told.
+#include "harness/immovable.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_connection.hpp"
 
@@ -40,7 +41,7 @@ Value texts(std::vector<std::string> const& words, Type type = Type::array)
     return Value::list(type, std::move(elements));
 }
 
-/** What a directory has told of masters. */
+/** The masters that a directory has reported. */
 struct Follower {
     explicit Follower(MasterResolver& directory)
     {
@@ -51,7 +52,7 @@ struct Follower {
 };
 
 /** A directory whose sentinels are played by the test: one on each port from 26379 on. */
-struct DirectorySetting {
+struct DirectorySetting : Immovable {
     explicit DirectorySetting(std::size_t configured = 3)
     {
         MasterResolver::Settings settings;
@@ -66,8 +67,6 @@ struct DirectorySetting {
                 return made.back().second;
             });
     }
-    DirectorySetting(DirectorySetting const&) = delete;
-    DirectorySetting& operator=(DirectorySetting const&) = delete;
     ~DirectorySetting()
     {
         directory->close();
@@ -158,7 +157,7 @@ TEST_CASE("nobody is asked before somebody wants to know, and then all sentinels
     CHECK(test.made.empty());
     test.find();
     CHECK(test.asked() == 3);
-    // who asks meanwhile gets the same answer
+    // a search that begins meanwhile gets the same answer
     test.find();
     CHECK(test.asked() == 3);
     test.answer(0, test.server(1));

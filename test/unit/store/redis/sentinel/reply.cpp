@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What sentinels say, and what is made of it.
+// Replies of sentinels, and their interpretation.
 #include "store/redis/sentinel/sentinel_reply.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -81,7 +81,7 @@ TEST_CASE("a replica that was promoted a moment ago is the master, and its prede
     CHECK_FALSE(report->objectively_down);
 }
 
-TEST_CASE("what makes no sense is not taken for an address or a master", "[redis][sentinel]")
+TEST_CASE("a malformed reply is not taken for an address or a master", "[redis][sentinel]")
 {
     CHECK_FALSE(read_master_address(Value()));
     CHECK_FALSE(read_master_address(Value::text("10.0.0.1 7001")));

@@ -275,7 +275,7 @@ TEST_CASE("nothing is final while a sentinel that is only away may come back", "
     CHECK(all.error().fatal);
 }
 
-TEST_CASE("what comes first of a sentinel counts", "[redis][sentinel]")
+TEST_CASE("the first reply of a sentinel counts", "[redis][sentinel]")
 {
     Search test;
     test.fails(0);

@@ -25,7 +25,7 @@ struct Parsed {
     Status last = Status::incomplete;
 };
 
-/// what comes out when the bytes arrive in pieces of at most `piece`
+/// the values when the bytes arrive in pieces of at most `piece`
 Parsed parse(std::string_view bytes, std::size_t piece, std::size_t limit = Parser::default_limit)
 {
     Parser parser;
@@ -154,7 +154,7 @@ TEST_CASE("half a reply is no reply")
     }
 }
 
-TEST_CASE("what is no reply is an error, not a crash")
+TEST_CASE("a malformed reply is an error, not a crash")
 {
     auto const bytes = GENERATE(
         as<std::string>(), "$\r\n", "*\r\n", "%\r\n", ":\r\n", ",\r\n", "#\r\n", "(\r\n", "=\r\n", "!\r\n", ">\r\n",

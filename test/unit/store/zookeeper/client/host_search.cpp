@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What the names of servers stand for when not all of them can be found.
+// The addresses of servers when not all of their names can be resolved.
 #include "store/zookeeper/client/host_search.hpp"
 #include "runtime/asio_runtime.hpp"
 

@@ -239,7 +239,7 @@ TEST_CASE("thousands of releases delay no proof", "[zookeeper][load]")
     zookeeper.runtime->run_for(60s);
 }
 
-TEST_CASE("what an owner has not sent is dropped when its claim is withdrawn", "[zookeeper][window]")
+TEST_CASE("a claim that is not sent yet is dropped when it is withdrawn", "[zookeeper][window]")
 {
     ScriptedZookeeper store;
     static_cast<void>(store.take("first:", "owner"));

@@ -86,7 +86,7 @@ TEST_CASE("each node is read once, and then one write proves them all", "[zookee
         auto const asked = held.runtime->now();
         for (auto const& reply : held.renew_all()) {
             REQUIRE(is_renewed(reply));
-            // what was written and answered a tick before the last answered write, and no more
+            // only writes up to a tick before the last answered write count
             auto const since = std::get<Renewed>(reply).since;
             CHECK(since <= asked);
             CHECK(since > asked - 2s);

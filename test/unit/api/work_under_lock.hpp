@@ -1,0 +1,61 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/tenure.hpp>
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/io_context.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <utility>
+
+namespace tenure::test
+{
+
+/** Runs everything there is, for 10 s at most. */
+inline void run_to_end(asio::io_context& context)
+{
+    context.restart();
+    context.run_for(std::chrono::seconds{10});
+    CHECK(context.stopped());
+}
+
+/** Work under one lock of a store in memory, which must end without an exception. */
+struct WorkUnderLock {
+    asio::io_context context;
+    Store store = open_memory(context.get_executor());
+    Lock lock{store, {.key = "job", .ttl = std::chrono::seconds{5}}};
+    std::optional<std::exception_ptr> result;
+
+    /** The work of `with_lease`. */
+    template <class Work>
+    void with_lease(Work const& work)
+    {
+        lock.async_acquire([&](error_code, Lease lease) { tenure::with_lease(std::move(lease), work, done()); });
+        check_end();
+    }
+    /** The work of `async_run`. */
+    template <class Work>
+    void run(Work const& work)
+    {
+        lock.async_run(work, done());
+        check_end();
+    }
+
+private:
+    auto done()
+    {
+        return asio::bind_executor(context.get_executor(), [this](std::exception_ptr failure) { result = failure; });
+    }
+    void check_end()
+    {
+        run_to_end(context);
+        REQUIRE(result);
+        CHECK(*result == nullptr);
+    }
+};
+
+} // namespace tenure::test
