@@ -85,7 +85,7 @@ std::string with_plain_zone(std::string_view address)
     return plain;
 }
 
-/** Refuses a port. What could be a password without its '@' is not shown. */
+/** Refuses a port. Text that could be a password without its '@' is not shown. */
 [[noreturn]] void refuse_port(std::string_view port, bool after_user)
 {
     std::string const rule = "must be a number from 1 to 65535";

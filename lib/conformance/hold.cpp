@@ -47,7 +47,7 @@ TEST_CASE("a renewal extends the claim, and counts from before the request", "[r
     CHECK(held.test.subject->value(claim->key()) == claim->owner);
 }
 
-TEST_CASE("what has lapsed, was deleted or overwritten is not renewed", "[renew]")
+TEST_CASE("a key that has lapsed, was deleted or overwritten is not renewed", "[renew]")
 {
     Held held;
     auto const ttl = held.test.subject->short_ttl();

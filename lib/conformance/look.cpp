@@ -48,7 +48,7 @@ TEST_CASE("a watch is in force and then hints at each release in its range, unti
             return count(events, WatchEvent::hint) > heard;
         });
     }
-    watcher->run_for(50ms); // what was announced more than once
+    watcher->run_for(50ms); // the keys that were announced more than once
     watcher->on_strand([&] { watch.reset(); });
     auto const heard = events.size();
     expect<Released>(holder->release(test.take(*holder, range, 9, 5s)));

@@ -35,7 +35,7 @@ public:
     void at_risk(LeaseRecord const& record, Clock::duration remaining);
     void renewed_again(LeaseRecord const& record);
     void lost(LeaseRecord const& record, CancelReason reason);
-    /** @param keys  what was to be given back */
+    /** @param keys  the keys that were to be given back */
     void release_unconfirmed(std::string const& keys);
     void detachment_unconfirmed(std::string const& key);
 

@@ -54,7 +54,7 @@ public:
 
 private:
     std::array<std::byte, most> bytes_{};
-    /// what is left of `bytes_`
+    /// the rest of `bytes_`
     std::span<std::byte> rest_;
     /// of the last fetch
     std::size_t size_ = 0;

@@ -11,7 +11,7 @@
 namespace tenure
 {
 
-/** What one log line says about a cause that repeats. */
+/** The content of one log line about a cause that repeats. */
 struct Repeated {
     /// occurrences since the last line, this one included
     std::uint64_t more = 0;

@@ -6,8 +6,8 @@
 #include "store/etcd/http/exchange.hpp"
 #include "store/etcd/http/messages.hpp"
 
-#include <store/request.hpp>
 #include <store/not_written.hpp>
+#include <store/request.hpp>
 
 #include <tenure/key_range.hpp>
 

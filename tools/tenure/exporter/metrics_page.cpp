@@ -58,7 +58,7 @@ Labels with(Labels labels, std::string_view name, std::string_view value)
     return labels;
 }
 
-/** What is shown of keys from outside. */
+/** The metrics of keys as seen from outside. */
 struct KeyFamilies {
     MetricFamily up = make_gauge("tenure_store_up", "1: the store has answered this scrape, 0: it has not.");
     MetricFamily size = make_gauge("tenure_pool_size", "Slots of the pool; 1 for a lock or an election.");

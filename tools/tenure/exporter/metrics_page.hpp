@@ -21,7 +21,7 @@ struct WatchedRange {
     bool is_election = false;
 };
 
-/** What an exporter has seen of its keys. */
+/** An exporter's observations of its keys. */
 struct WatchedKeys {
     std::vector<WatchedRange> ranges;
     KeyLook look;

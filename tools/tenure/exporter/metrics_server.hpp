@@ -16,7 +16,7 @@ namespace tenure::tool
 
 namespace asio = boost::asio;
 
-/** What `MetricsServer` shows. */
+/** The pages of `MetricsServer`. */
 struct MetricsPages {
     /// the page /metrics, in the text format of Prometheus
     std::function<asio::awaitable<std::string>()> metrics;

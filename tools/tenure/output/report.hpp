@@ -24,7 +24,7 @@ public:
     explicit Report(int verbosity, ColorChoice color = ColorChoice::automatic) noexcept;
 
     void operator()(LogLevel level, std::string_view text) const;
-    /** Whatever the verbosity. */
+    /** Is written at every verbosity. */
     void say(std::string_view text) const;
     void error(std::string_view text) const { (*this)(LogLevel::error, text); }
     void warning(std::string_view text) const { (*this)(LogLevel::warning, text); }

@@ -86,7 +86,7 @@ asio::awaitable<GuardedCommand::Result> GuardedCommand::run(HeldKeys const& held
     watch_token(held);
     auto const result = co_await supervision.run();
     supervision_ = nullptr;
-    // those that ended after the command
+    // the orphans that ended after the command
     reap_orphans(-1, guard_.id());
     while (looks_for_cause_)
         co_await pause_for(milliseconds{5});

@@ -33,7 +33,7 @@ public:
 private:
     Inheritance() = default;
 
-    /// those above standard error, without close-on-exec
+    /// the descriptors above standard error, without close-on-exec
     std::vector<int> descriptors_;
     sigset_t mask_{};
     sigset_t ignored_{};

@@ -17,8 +17,8 @@ inline constexpr std::size_t server_operations = 128;
 
 // -- of the gateway: Go's server for HTTP/1.1 --
 
-/// What the gateway certainly reads of a body. When its first answer is ready, it discards the unread rest of the body,
-/// and with it the messages of a stream.
+/// The part of a body that the gateway certainly reads. When its first answer is ready, it discards the unread rest of
+/// the body, and with it the messages of a stream.
 inline constexpr std::size_t certainly_read = 512;
 /// an unread rest of this size or more is not discarded
 inline constexpr std::size_t never_discarded = std::size_t{256} * 1024;

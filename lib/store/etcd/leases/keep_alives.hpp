@@ -20,8 +20,8 @@
 namespace tenure::etcd
 {
 
-/** Keep-alives of leases. Those that wait for a connection together share a request, so leases cost less when there are
- *  many of them. Each lease has its own answer. Everything runs on the strand. */
+/** Keep-alives of leases. Keep-alives that wait for a connection together share a request, so leases cost less when
+ * there are many of them. Each lease has its own answer. Everything runs on the strand. */
 class KeepAlives : public std::enable_shared_from_this<KeepAlives>
 {
 public:

@@ -19,7 +19,7 @@
 namespace tenure::etcd
 {
 
-/** Reads of held keys that a majority confirms. Those that wait for a connection together are one transaction.
+/** Reads of held keys that a majority confirms. Proofs that wait for a connection together are one transaction.
  *
  *  The transaction compares the revision of each key's last change, which no other change of any key has. If all are as
  *  known, each key has its value and its lease, and nothing of them is read. Otherwise the keys are read, and so are

@@ -61,7 +61,7 @@ inline constexpr std::uint32_t largest_probe = 4096;
 // How long a node may take to answer a probe for an owner: its claim is worth waiting for.
 inline constexpr std::chrono::milliseconds search_within{2000};
 
-/** What a probe looks for. */
+/** The search of a probe. */
 struct ProbeRequest {
     std::string owner;
     /// keys without an answer then are unreadable

@@ -24,7 +24,7 @@ struct Refusal {
     bool fatal = false;
 };
 
-/** What a connection needs beyond a login. */
+/** The needs of a connection beyond a login. */
 struct HandshakeNeeds {
     bool master_only = false;
     bool run_id = false;

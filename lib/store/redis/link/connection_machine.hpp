@@ -200,9 +200,9 @@ private:
     Refusal failure_;
     /// address of the current or last stream; empty: the config has it
     std::string address_;
-    /// what kept this connection from working: logged less and less often while an outage lasts
+    /// the errors that kept this connection from working: logged less and less often while an outage lasts
     RepeatedCauses failed_attempts_{RepeatSchedule::Ends::when_told};
-    /// what ended working connections
+    /// the errors that ended working connections
     RepeatedCauses losses_;
     /// connecting, login: end of the attempt. backing_off, failed: earliest begin of the next
     Instant deadline_{};

@@ -69,7 +69,7 @@ constexpr std::array meanings_of_phrases{
     // some proxies run scripts with keys only
     MeaningRule{"without any input keys", Meaning::arguments_unknown},
     MeaningRule{"number of keys", Meaning::arguments_unknown},
-    // what holds for a while only
+    // errors that hold for a while only
     MeaningRule{" when ", Meaning::temporary},
     MeaningRule{" while ", Meaning::temporary},
     MeaningRule{" during ", Meaning::temporary},

@@ -42,7 +42,7 @@ public:
     virtual void on_no_server() = 0;
 };
 
-/** What a session tells its link. */
+/** The settings that a session gives its link. */
 struct LinkSettings {
     /// name of the store, for the log
     std::string name;

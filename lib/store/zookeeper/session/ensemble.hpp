@@ -35,7 +35,7 @@ public:
     [[nodiscard]] NodeRegistry& registry() const noexcept { return *registry_; }
     [[nodiscard]] RangeNodes nodes(KeyRange const& range) const { return {config_->chroot, config_->username, range}; }
 
-    /** What the attempts of one owner share while one of them is pending. */
+    /** The state that the attempts of one owner share while one of them is pending. */
     struct Attempts {
         std::string owner;
         /// All of them use the session of the first one, because the server finds a node of another session taken.

@@ -34,7 +34,7 @@ public:
     };
 
     [[nodiscard]] bool knows(std::string const& path) const { return known_.contains(path); }
-    /** What the node was read to hold; only for a known node. */
+    /** The content that was read of the node; only for a known node. */
     [[nodiscard]] Response read_of(std::string const& path) const
     {
         auto const& known = known_.at(path);

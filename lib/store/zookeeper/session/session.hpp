@@ -78,7 +78,7 @@ public:
 
     /** Claims that have begun here, and those that wait for it. */
     [[nodiscard]] store::ClaimWindow& claims() noexcept { return *claims_; }
-    /** What the nodes of this session may take. */
+    /** The space that the nodes of this session may take. */
     [[nodiscard]] SessionRoom const& room() const noexcept { return room_; }
 
     /** Keeps the session open: it closes some time after its last use. */

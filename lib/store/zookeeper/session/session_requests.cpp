@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 namespace
 {
 
-/** Calls `run` with each of them, in order. What one call throws does not keep the others from theirs. */
+/** Calls `run` with each of them, in order. An exception of one call does not keep the others from theirs. */
 template <class One, class Run>
 void for_each_of(std::shared_ptr<Runtime> const& runtime, std::vector<One> all, Run run)
 {
@@ -115,7 +115,7 @@ void Session::fail_unsent()
 {
     for (auto& one : requests_.take_all())
         drop(std::move(one), Response{ZINVALIDSTATE});
-    // those that wait for a read fail with it
+    // requests that wait for a read fail with it
     for_each_of(
         runtime_, proofs_.take(), [](NodeProofs::Proof proof) { answer(std::move(proof), Response{ZINVALIDSTATE}); });
 }

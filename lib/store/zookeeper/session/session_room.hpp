@@ -76,7 +76,7 @@ public:
     /** For the node that a claim may make. */
     [[nodiscard]] Taken reserve(std::size_t bytes) const { return {claims_, bytes}; }
     [[nodiscard]] bool has_nodes() const noexcept { return *nodes_ > 0; }
-    /** What nodes have taken. */
+    /** The space that nodes have taken. */
     [[nodiscard]] std::size_t used() const noexcept { return *nodes_; }
 
 private:
