@@ -5,6 +5,8 @@
 #include <tenure/errc.hpp>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 namespace tenure::zookeeper
@@ -19,6 +21,17 @@ namespace
 constexpr auto search_pause = 200ms;
 /// lookups of the servers per timeout without a connection
 constexpr int searches = 3;
+
+/** A server accepted the connection and closed it: it allows no more, or has no leader. Which words of the C client say
+ *  so depends on whether the close arrives before or after its first packet has left. */
+bool was_closed_at_once(std::string_view words)
+{
+    constexpr std::array signs{
+        "failed while receiving a server response", "failed to send a handshake packet",
+        "failed while flushing send queue", "server refused to accept the client"};
+    return std::ranges::any_of(
+        signs, [words](std::string_view sign) { return words.find(sign) != std::string_view::npos; });
+}
 
 } // namespace
 
@@ -133,8 +146,7 @@ std::string Session::last_words() const
     auto words = client_ == nullptr ? search_error_ : client_->last_words();
     if (words.empty())
         words = "no server has answered yet";
-    // it was accepted and closed, which a server does also while it has no leader
-    if (words.find("failed while receiving a server response") != std::string::npos)
+    if (was_closed_at_once(words))
         words +=
             "; if the server serves others, it allows no more connections from this address: raise its maxClientCnxns "
             "(60 unless it is set)";
