@@ -150,7 +150,6 @@ TEST_CASE("after shutdown every request is answered, and no work is left", "[shu
 {
     Held held;
     auto const claim = held.take(1);
-    bool const examines = held.client->backend().capabilities().examines;
     int called = 0;
     held.client->on_strand([&] {
         auto& backend = held.client->backend();
