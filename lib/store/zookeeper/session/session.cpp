@@ -28,7 +28,7 @@ bool was_closed_at_once(std::string_view words)
 {
     constexpr std::array signs{
         "failed while receiving a server response", "failed to send a handshake packet",
-        "failed while flushing send queue", "server refused to accept the client"};
+        "failed while flushing send queue"};
     return std::ranges::any_of(
         signs, [words](std::string_view sign) { return words.find(sign) != std::string_view::npos; });
 }
