@@ -37,7 +37,7 @@ struct Event {
         released
     };
 
-    /// what happened
+    /// the kind of event
     Kind kind = Kind::acquired;
     /// when it happened; it may be handed over later
     Instant at{};

@@ -52,7 +52,7 @@ struct TENURE_API Distribution {
     std::chrono::nanoseconds sum{};
 };
 
-/** What happened to the leases of one lock or pool of a store. */
+/** The counts of the leases of one lock or pool of a store. */
 struct TENURE_API NameMetrics {
     /** What has the name. */
     enum class Kind : std::uint8_t {

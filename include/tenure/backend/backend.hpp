@@ -330,7 +330,7 @@ struct TtlLimits {
     std::chrono::milliseconds longest{std::chrono::hours{24}};
 };
 
-/** What a store can do beyond claims, renewals and releases. The defaults are those of the simplest store. */
+/** The abilities of a store beyond claims, renewals and releases. The defaults are those of the simplest store. */
 struct Capabilities {
     /// the ttls that the store can grant
     TtlLimits ttl = {};
@@ -369,7 +369,7 @@ public:
     Backend& operator=(Backend const&) = delete;
     virtual ~Backend() = default;
 
-    /** What the store can do. Constant. */
+    /** The abilities of the store. Constant. */
     [[nodiscard]] virtual Capabilities capabilities() const noexcept { return {}; }
 
     /** Takes the first free key of the range for the owner. Idempotent for its owner: after a lost reply the engine
