@@ -36,7 +36,7 @@ public:
 
     [[nodiscard]] std::string const& path() const noexcept { return path_; }
     [[nodiscard]] std::string file(std::string const& name) const { return path_ + "/" + name; }
-    /** The text of a file in it; empty if there is none. */
+    /** The text of a file in this directory; empty if the file does not exist. */
     [[nodiscard]] std::string text_of(std::string const& name) const
     {
         std::ostringstream text;

@@ -160,8 +160,7 @@ TEST_CASE("a renewal with a longer ttl is waited for after a restart too", "[red
 }
 
 TEST_CASE_METHOD(
-    RedisTest, "where the marker is lost with the leases, each ttl that is asked for is waited for",
-    "[redis][backend][delay]")
+    RedisTest, "if the marker is lost with the leases, each claim waits for its own ttl", "[redis][backend][delay]")
 {
     LiveBackend live(delaying(server));
     settle(live);
@@ -256,8 +255,7 @@ TEST_CASE("the delay needs two permissions more, and a missing one is named", "[
     CHECK(server.client().keys("P:*").empty());
 }
 
-TEST_CASE_METHOD(
-    RedisTest, "without the delay nothing is asked of a server that was not asked before", "[redis][backend][delay]")
+TEST_CASE_METHOD(RedisTest, "without the delay a server receives no additional commands", "[redis][backend][delay]")
 {
     auto client = server.client();
     bool const delays = GENERATE(false, true);

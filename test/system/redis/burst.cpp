@@ -82,7 +82,7 @@ TEST_CASE("10,000 acquisitions at once are granted beside held leases, each by o
 }
 
 TEST_CASE_METHOD(
-    RunningStoreTest, "a burst while the server stands still for a moment costs no lease and no claim", "[integration]")
+    RunningStoreTest, "a burst during a short pause of the server loses no lease and no claim", "[integration]")
 {
     auto const held = granted(acquire_many(running, "held:", 300));
     server.pause();

@@ -60,10 +60,10 @@ Finding judge_coverage(SlotMap const& map)
         return {Finding::Severity::ok, "cluster", covered, ""};
     return {
         Finding::Severity::error, "cluster", covered,
-        "leases on keys of the other slots cannot be had or renewed: bring their masters back"};
+        "leases on keys of the other slots cannot be acquired or renewed: bring their masters back"};
 }
 
-/** Waits for a map of the hash slots. False if there is none in time. */
+/** Waits for a map of the hash slots. False if the deadline passes first, or if waiting is useless. */
 store::Request<bool> find_map(std::shared_ptr<Cluster> cluster, Deadline not_after)
 {
     auto& topology = cluster->topology();
@@ -96,7 +96,8 @@ store::Request<Findings> examine_cluster(
         auto const& detail = cluster->topology().failure().detail;
         findings.push_back(
             {Finding::Severity::error, "cluster", detail.empty() ? "no node told who serves which hash slot" : detail,
-             "nothing works before this is mended: check addresses, user, password and permissions"});
+             "no lease can be acquired or renewed until this is fixed: check addresses, user, password and "
+             "permissions"});
     }
     auto examination = store::gather(*cluster->runtime(), Instant::max(), [&](auto const& reply_to) {
         for (auto const& address : masters) {
