@@ -16,9 +16,12 @@ namespace tenure
 /** Unique bytes for uses that follow each other closely, such as acquisitions that begin in one turn of the loop.
  *
  *  A call of the kernel costs as much as a tenth of an acquisition. So a draw that soon follows another one fetches
- * more than it needs, for further draws within `lifetime`. That is shorter than the answer to a claim takes, and a
- * claim that waits for its answer shares its owner with a copy of the process anyway. Older bytes are never handed out.
- * Pure but for `fetch`; for one thread at a time. */
+ *  more than it needs, for further draws within `lifetime`. Older bytes are never handed out.
+ *
+ *  A copy of the process that is made within this time may draw the same bytes. Only a burst leaves bytes over, and its
+ *  claims, which the copy shares as well, usually wait for their answers for longer.
+ *
+ *  Pure but for `fetch`; for one thread at a time. */
 class FreshBytes
 {
 public:
