@@ -189,7 +189,7 @@ struct ClaimRequest {
     KeyRangePtr range;
     /// the value to write; unique to this acquisition
     std::string owner;
-    /// the ttl of the grant; within `Capabilities`
+    /// the ttl of the grant; within `Capabilities::ttl`
     std::chrono::milliseconds ttl{};
     /// A request that is still unwritten at this deadline is answered `Failure::dropped`. The store reports each
     /// written step and its answer with `Deadline::progressed`

@@ -45,6 +45,7 @@ public:
     {
         return {.ttl = {.shortest = shortest_lease}, .examines = true, .no_quarantine = nullptr, .no_detach = nullptr};
     }
+
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         etcd::claim(cluster_, std::move(request), std::move(handler));
@@ -69,6 +70,7 @@ public:
     {
         return watcher_->watch(*range, std::move(handler));
     }
+
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
         etcd::ready(cluster_, not_after, std::move(handler));
@@ -89,6 +91,7 @@ public:
     void shortest_ttl(std::chrono::milliseconds ttl) override { client_->shortest_ttl(ttl); }
     void drop_abandoned() override { client_->drop_abandoned(); }
     [[nodiscard]] std::string describe() const override { return description_; }
+
     void shutdown() noexcept override
     {
         watcher_->close();

@@ -67,6 +67,7 @@ public:
     {
         return {.keeps_line = true, .examines = true, .no_quarantine = nullptr, .no_detach = nullptr};
     }
+
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         reply(domain_->claim(request, runtime_->now(), name_), std::move(handler));
@@ -112,6 +113,7 @@ public:
     void on_reachable(std::function<void()>) override {}
     void shortest_ttl(std::chrono::milliseconds) override {}
     [[nodiscard]] std::string describe() const override { return description_; }
+
     void shutdown() noexcept override {}
 
 private:

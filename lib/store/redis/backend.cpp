@@ -67,6 +67,7 @@ public:
             .no_quarantine = nullptr,
             .no_detach = nullptr};
     }
+
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         claims_->add(std::move(request), std::move(handler));

@@ -41,6 +41,7 @@ public:
             .no_detach =
                 "a node lasts as long as the session of its process, whose timeout the server does not change"};
     }
+
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         zookeeper::claim(ensemble_, std::move(request), std::move(handler));
@@ -93,6 +94,7 @@ public:
     /** The timeout of each session limits the tolerated silence. */
     void shortest_ttl(std::chrono::milliseconds) override {}
     [[nodiscard]] std::string describe() const override { return ensemble_->name(); }
+
     void shutdown() noexcept override
     {
         // the destructor runs on any thread, and must have nothing left to do

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // A user's own code, tested for the day on which the token fires: an example of what <tenure/testing.hpp> is for.
 #include <tenure/errc.hpp>
+#include <tenure/inspection.hpp>
 #include <tenure/slot_pool.hpp>
 #include <tenure/testing.hpp>
 
@@ -14,6 +15,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace
 {
@@ -88,6 +90,21 @@ TEST_CASE("a store that is away for less than the lease allows costs a service n
     test.simulated.answer_after(50ms);
     test.time.run_for(60s);
     CHECK_FALSE(test.service.stopped_for);
+}
+
+TEST_CASE("an examination of a store that does not examine itself ends without findings")
+{
+    Test test;
+    auto const store = test.simulated.open();
+    std::optional<Findings> found;
+    store.async_examine(2s, [&](error_code error, Findings findings) {
+        CHECK_FALSE(error);
+        found = std::move(findings);
+    });
+    CHECK_FALSE(found);
+    test.time.run_for(1s);
+    REQUIRE(found);
+    CHECK(found->empty());
 }
 
 TEST_CASE("a service stops when another client takes its slot, and leaves it to the new holder")

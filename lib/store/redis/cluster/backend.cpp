@@ -90,6 +90,7 @@ public:
             .no_quarantine = nullptr,
             .no_detach = nullptr};
     }
+
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         auto const slot = shared_slot(*request.range);
@@ -180,6 +181,7 @@ public:
         auto const node = slots_->at(hash_slot(line_of(*range))).follows;
         redis::leave_line(node, std::move(range));
     }
+
     /** Checks the map, and the node that serves the first hash slot. */
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {

@@ -39,6 +39,7 @@ public:
             .no_quarantine = nullptr,
             .no_detach = nullptr};
     }
+
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         claims_->claim(std::move(request), std::move(handler));
@@ -66,6 +67,7 @@ public:
     {
         return redlock::watch(quorum_, range, std::move(handler));
     }
+
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
         redlock::ready(quorum_, not_after, std::move(handler));
