@@ -70,23 +70,24 @@ target_sources(
     store/memory/backend.cpp
     store/memory/domain.cpp
     store/redis/backend.cpp
-    store/redis/claim.cpp
-    store/redis/claim_call.cpp
-    store/redis/claim_transaction.cpp
-    store/redis/claim_vote.cpp
-    store/redis/claims.cpp
     store/redis/inspect.cpp
     store/redis/key_names.cpp
     store/redis/observer.cpp
     store/redis/operations.cpp
-    store/redis/pool_claim.cpp
-    store/redis/range_cache.cpp
     store/redis/releases.cpp
     store/redis/renewal_batch.cpp
     store/redis/renewals.cpp
     store/redis/replies.cpp
     store/redis/server_context.cpp
     store/redis/withdraw.cpp
+    store/redis/claim/batch.cpp
+    store/redis/claim/by_page.cpp
+    store/redis/claim/by_set.cpp
+    store/redis/claim/call.cpp
+    store/redis/claim/from_pool.cpp
+    store/redis/claim/in_transaction.cpp
+    store/redis/claim/range_cache.cpp
+    store/redis/claim/vote.cpp
     store/redis/cluster/backend.cpp
     store/redis/cluster/cluster.cpp
     store/redis/cluster/cluster_nodes.cpp

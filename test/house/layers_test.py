@@ -26,7 +26,7 @@ class Layers(unittest.TestCase):
         self.assertIn(why, found[0])
 
     def test_downward(self):
-        self.assertEqual(self.found("store/redis/claim.cpp", '"store/redis/link/route.hpp"'), [])
+        self.assertEqual(self.found("store/redis/claim/by_set.cpp", '"store/redis/link/route.hpp"'), [])
         self.assertEqual(self.found("store/redis/cluster/slot.cpp", '"store/redis/node.hpp"'), [])
         self.assertEqual(self.found("engine/core.cpp", "<runtime/strand.hpp>"), [])
         self.assertEqual(self.found("store/etcd/claim.cpp", '"store/not_written.hpp"'), [])
@@ -44,7 +44,7 @@ class Layers(unittest.TestCase):
         self.refused("locks/view.cpp", '"store/redis/node.hpp"', "locks may not include store/redis")
 
     def test_what_users_hold(self):
-        self.refused("store/redis/claim.cpp", "<tenure/lease.hpp>", "only the engine")
+        self.refused("store/redis/claim/by_set.cpp", "<tenure/lease.hpp>", "only the engine")
 
     def test_unknown(self):
         self.refused("cellar/wine.cpp", '"engine/keeper.hpp"', "cellar may not include engine")

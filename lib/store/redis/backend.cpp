@@ -2,13 +2,13 @@
 // Backend of one Redis server.
 #include "backend.hpp"
 
-#include "claims.hpp"
 #include "key_names.hpp"
 #include "observer.hpp"
 #include "operations.hpp"
 #include "releases.hpp"
 #include "renewals.hpp"
 #include "server_context.hpp"
+#include "store/redis/claim/claim.hpp"
 #include "store/redis/config/config.hpp"
 #include "store/redis/diagnose/examine.hpp"
 #include "store/redis/link/connection.hpp"

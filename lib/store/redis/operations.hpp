@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Operations on one server other than claiming (claim.hpp), renewing and releasing (renewals.hpp, releases.hpp).
+// Operations on one server other than claiming (claim/claim.hpp), renewing and releasing (renewals.hpp, releases.hpp).
 #pragma once
 
 #include "backend.hpp"
@@ -12,9 +12,6 @@
 
 namespace tenure::redis
 {
-
-/** See `VoterBackend::claim_vote`. */
-void claim_vote(ServerPtr const& server, ClaimRequest request, ReplyHandler<ClaimReply> handler);
 
 /** See `VoterBackend::accept_token`. */
 void accept_token(ServerPtr const& server, TokenRequest request, ReplyHandler<TokenReply> handler);

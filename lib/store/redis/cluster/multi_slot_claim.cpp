@@ -4,8 +4,8 @@
 
 #include "multi_slot_probe.hpp"
 
-#include "store/redis/claim.hpp"
-#include "store/redis/range_cache.hpp"
+#include "store/redis/claim/claim.hpp"
+#include "store/redis/claim/range_cache.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -4,7 +4,7 @@
 
 #include "slot_contexts.hpp"
 
-#include "store/redis/range_cache.hpp"
+#include "store/redis/claim/range_cache.hpp"
 
 #include <store/request.hpp>
 

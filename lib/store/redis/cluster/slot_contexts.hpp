@@ -6,7 +6,7 @@
 #include "hash_slot.hpp"
 #include "redirect.hpp"
 
-#include "store/redis/claims.hpp"
+#include "store/redis/claim/claim.hpp"
 #include "store/redis/link/command_channel.hpp"
 #include "store/redis/releases.hpp"
 #include "store/redis/renewals.hpp"

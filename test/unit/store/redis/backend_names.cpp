@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "store/redis/claim/range_cache.hpp"
 #include "store/redis/key_names.hpp"
-#include "store/redis/range_cache.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -5,7 +5,7 @@
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_connection.hpp"
 
-#include "store/redis/claims.hpp"
+#include "store/redis/claim/claim.hpp"
 
 #include <tenure/errc.hpp>
 #include <tenure/key_range.hpp>

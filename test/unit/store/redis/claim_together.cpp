@@ -3,7 +3,7 @@
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_connection.hpp"
 
-#include "store/redis/operations.hpp"
+#include "store/redis/claim/claim.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <tenure/errc.hpp>

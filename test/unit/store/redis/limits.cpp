@@ -2,13 +2,13 @@
 // The limits of servers, and the constants that keep each request far from them.
 #include "harness/paths.hpp"
 
-#include "store/redis/claims.hpp"
+#include "store/redis/claim/claim.hpp"
+#include "store/redis/claim/range_cache.hpp"
 #include "store/redis/cluster/slot_contexts.hpp"
 #include "store/redis/link/connection.hpp"
 #include "store/redis/link/connection_machine.hpp"
 #include "store/redis/link/hedged_link.hpp"
 #include "store/redis/operations.hpp"
-#include "store/redis/range_cache.hpp"
 #include "store/redis/releases.hpp"
 #include "store/redis/renewals.hpp"
 #include "store/redis/scripts/script_parts.hpp"

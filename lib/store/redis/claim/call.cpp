@@ -2,7 +2,7 @@
 // Parts shared by all kinds of claims: the script call, and the meaning of its answers.
 #include "claim.hpp"
 
-#include "key_names.hpp"
+#include "store/redis/key_names.hpp"
 #include "store/redis/wire/server_error.hpp"
 
 #include <tenure/errc.hpp>

@@ -1,10 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Claim of one key on one of several servers that decide by majority.
-#include "operations.hpp"
-
 #include "claim.hpp"
-#include "key_names.hpp"
-#include "replies.hpp"
+
+#include "store/redis/key_names.hpp"
+#include "store/redis/replies.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Claims: batches of claims of one range.
-#include "claims.hpp"
+#include "claim.hpp"
 
 #include <algorithm>
 #include <tuple>
