@@ -1,8 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Inspection and eviction on ZooKeeper.
 #include "operations.hpp"
+#include "store/zookeeper/session/steps.hpp"
 
-#include <optional>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,192 +15,100 @@ namespace tenure::zookeeper
 namespace
 {
 
-class RangeInspection : public std::enable_shared_from_this<RangeInspection>
+void describe_holder(KeyState& state, Response const& read)
 {
-public:
-    RangeInspection(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
-        : ensemble_(std::move(ensemble))
-        , range_(std::move(range))
-        , not_after_(not_after)
-        , handler_(std::move(handler))
-        , nodes_(ensemble_->nodes(*range_))
-        , session_(ensemble_->query_session())
-        , use_(session_->use())
-    {
-    }
+    auto const value = decode(read.data);
+    state.kind = read.stat.ephemeral_owner == 0 ? KeyState::Kind::foreign : KeyState::Kind::held;
+    state.owner = value.owner;
+    // the full ttl, while its session is renewed
+    state.remaining = value.ttl;
+    state.fencing_token = static_cast<std::uint64_t>(read.stat.czxid);
+}
 
-    void start()
-    {
-        session_->when_connected(not_after_, [self = shared_from_this()](Failure const* why) {
-            if (why != nullptr)
-                self->handler_(*why);
-            else
-                self->list();
-        });
-    }
-
-private:
-    void list()
-    {
-        session_->ask({Request::Kind::sync, nodes_.parent()}, [](Response const&) {});
-        session_->ask(
-            {Request::Kind::children, nodes_.parent()}, [self = shared_from_this()](Response const& response) {
-                if (response.code == ZOK || response.code == ZNONODE)
-                    self->read(response.children);
-                else
-                    self->fail(response);
-            });
-    }
-
-    void read(std::vector<std::string> const& names)
-    {
-        states_.resize(range_->count);
-        for (std::uint32_t index = 0; index < range_->count; ++index)
-            states_[index].index = index;
-        open_ = 1; // this function
-        for (auto const& name : names)
-            if (auto const index = nodes_.index_of(name)) {
-                ++open_;
-                session_->ask(
-                    {Request::Kind::get, nodes_.path(*index)},
-                    [self = shared_from_this(), index = *index](Response const& response) {
-                        self->on_read(index, response);
-                    });
-            }
-        close_one();
-    }
-
-    void on_read(std::uint32_t index, Response const& response)
-    {
-        auto& state = states_[index];
-        if (response.code == ZOK) {
-            auto const value = decode(response.data);
-            state.kind = response.stat.ephemeral_owner == 0 ? KeyState::Kind::foreign : KeyState::Kind::held;
-            state.owner = value.owner;
-            // the full ttl, while its session is renewed
-            state.remaining = value.ttl;
-            state.fencing_token = static_cast<std::uint64_t>(response.stat.czxid);
-        } else if (response.code != ZNONODE && !failed_) {
-            failed_ = response;
-        }
-        close_one();
-    }
-
-    void close_one()
-    {
-        if (--open_ > 0)
-            return;
-        if (failed_)
-            fail(*failed_);
-        else
-            handler_(std::move(states_));
-    }
-
-    void fail(Response const& response) { handler_(ensemble_->failure(response, range_->describe())); }
-
-    EnsemblePtr ensemble_;
-    KeyRangePtr range_;
-    Deadline not_after_;
-    ReplyHandler<InspectReply> handler_;
-    RangeNodes nodes_;
-    SessionPtr session_;
-    Session::Use use_;
-    std::vector<KeyState> states_;
-    std::size_t open_ = 0;
-    std::optional<Response> failed_;
-};
-
-class Eviction : public std::enable_shared_from_this<Eviction>
+store::Request<InspectReply> inspect_in_steps(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after)
 {
-public:
-    Eviction(EnsemblePtr ensemble, EvictRequest request, ReplyHandler<EvictReply> handler)
-        : ensemble_(std::move(ensemble))
-        , request_(std::move(request))
-        , handler_(std::move(handler))
-        , path_(ensemble_->nodes(*request_.range).path(request_.index))
-        , generation_(ensemble_->nodes(*request_.range).generation(request_.index))
-        , session_(ensemble_->query_session())
-        , use_(session_->use())
-    {
+    auto const nodes = ensemble->nodes(*range);
+    auto const session = ensemble->query_session();
+    auto const use = session->use();
+    auto connection = connect(session, std::move(not_after));
+    if (auto const why = co_await connection)
+        co_return *why;
+
+    sync(*session, nodes.parent());
+    auto list = ask(session, {Request::Kind::children, nodes.parent()});
+    auto const listed = co_await list;
+    if (listed.code != ZOK && listed.code != ZNONODE)
+        co_return ensemble->failure(listed, range->describe());
+
+    // indexes of the keys that have a node
+    std::vector<std::uint32_t> present;
+    for (auto const& name : listed.children)
+        if (auto const index = nodes.index_of(name))
+            present.push_back(*index);
+    auto read = store::all_of<Response>(present.size(), [&](std::size_t i, ResponseHandler handler) {
+        session->ask({Request::Kind::get, nodes.path(present[i])}, std::move(handler));
+    });
+    auto const holders = co_await read;
+
+    std::vector<KeyState> states(range->count);
+    for (std::uint32_t i = 0; i < range->count; ++i)
+        states[i].index = i;
+    for (std::size_t i = 0; i < holders.size(); ++i)
+        if (holders[i].code == ZOK)
+            describe_holder(states[present[i]], holders[i]);
+        else if (holders[i].code != ZNONODE)
+            co_return ensemble->failure(holders[i], range->describe());
+    co_return std::move(states);
+}
+
+/** Reads the node, and replaces its owner in a transaction that compares. If a key of the same generation has been
+ *  claimed meanwhile, possibly this one, it is read again. */
+store::Request<EvictReply> evict_in_steps(EnsemblePtr ensemble, EvictRequest request)
+{
+    auto const nodes = ensemble->nodes(*request.range);
+    auto const path = nodes.path(request.index);
+    auto const generation = nodes.generation(request.index);
+    auto const session = ensemble->query_session();
+    auto const use = session->use();
+    auto connection = connect(session, request.not_after);
+    if (auto const why = co_await connection)
+        co_return *why;
+
+    for (;;) {
+        sync(*session, path);
+        auto read = read_node(session, path, generation, false);
+        auto const seen = co_await read;
+        if (auto const* const failed = seen.failure())
+            co_return ensemble->failure(*failed, *request.range, request.index);
+        auto const value = decode(seen.node.data);
+        if (seen.node.code == ZNONODE || value.owner != request.owner)
+            co_return NotOwner{};
+
+        auto replace =
+            ask(session, {Request::Kind::set, path, encode("evicted/" + request.evicted_by, value.ttl),
+                          seen.node.stat.version, false, generation, seen.generation_version()});
+        auto const replaced = co_await replace;
+        if (replaced.code == ZOK)
+            co_return Evicted{value.ttl};
+        if (replaced.code != ZBADVERSION && replaced.code != ZNONODE)
+            co_return ensemble->failure(replaced, *request.range, request.index);
+        if (!replaced.of_generation)
+            co_return NotOwner{};
+        if (request.not_after.over(ensemble->runtime().now()))
+            co_return Failure::dropped();
     }
-
-    void start()
-    {
-        session_->when_connected(request_.not_after, [self = shared_from_this()](Failure const* why) {
-            if (why != nullptr)
-                self->handler_(*why);
-            else
-                self->read();
-        });
-    }
-
-private:
-    void read()
-    {
-        session_->ask({Request::Kind::sync, path_}, [](Response const&) {});
-        read_node(session_, path_, generation_, false, [self = shared_from_this()](NodeSnapshot const& snapshot) {
-            if (auto const* const failed = snapshot.failure(); failed != nullptr)
-                self->fail(*failed);
-            else if (snapshot.node.code == ZNONODE)
-                self->handler_(NotOwner{});
-            else
-                self->replace(snapshot);
-        });
-    }
-
-    void replace(NodeSnapshot const& snapshot)
-    {
-        auto value = decode(snapshot.node.data);
-        if (value.owner != request_.owner) {
-            handler_(NotOwner{});
-            return;
-        }
-        value.owner = "evicted/" + request_.evicted_by;
-        session_->ask(
-            {Request::Kind::set, path_, encode(value.owner, value.ttl), snapshot.node.stat.version, false, generation_,
-             snapshot.generation_version()},
-            [self = shared_from_this(), ttl = value.ttl](Response const& response) {
-                if (response.code == ZOK)
-                    self->handler_(Evicted{ttl});
-                else if (response.of_generation && (response.code == ZBADVERSION || response.code == ZNONODE))
-                    self->read_again();
-                else if (response.code == ZBADVERSION || response.code == ZNONODE)
-                    self->handler_(NotOwner{});
-                else
-                    self->fail(response);
-            });
-    }
-
-    /** A client has claimed a key of the same generation, possibly this one. */
-    void read_again()
-    {
-        if (request_.not_after.over(ensemble_->runtime().now()))
-            handler_(Failure::dropped());
-        else
-            read();
-    }
-
-    void fail(Response const& response) { handler_(ensemble_->failure(response, *request_.range, request_.index)); }
-
-    EnsemblePtr ensemble_;
-    EvictRequest request_;
-    ReplyHandler<EvictReply> handler_;
-    std::string path_;
-    std::string generation_;
-    SessionPtr session_;
-    Session::Use use_;
-};
+}
 
 } // namespace
 
 void inspect(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
 {
-    std::make_shared<RangeInspection>(std::move(ensemble), std::move(range), not_after, std::move(handler))->start();
+    inspect_in_steps(std::move(ensemble), std::move(range), std::move(not_after)).start(std::move(handler));
 }
 
 void evict(EnsemblePtr ensemble, EvictRequest request, ReplyHandler<EvictReply> handler)
 {
-    std::make_shared<Eviction>(std::move(ensemble), std::move(request), std::move(handler))->start();
+    evict_in_steps(std::move(ensemble), std::move(request)).start(std::move(handler));
 }
 
 } // namespace tenure::zookeeper

@@ -30,25 +30,6 @@ bool OwnedNode::still_owned(Response const& read) const
            decode(read.data).owner == owner;
 }
 
-Response const* NodeSnapshot::failure() const
-{
-    if (!is_answered(write.code))
-        return &write;
-    if (node.code != ZOK && node.code != ZNONODE)
-        return &node;
-    // Without a node no generation is needed. Without a generation no tenure client has claimed the key.
-    if (node.code == ZOK && generation.code != ZOK && generation.code != ZNONODE)
-        return &generation;
-    return nullptr;
-}
-
-std::optional<std::int32_t> NodeSnapshot::generation_version() const
-{
-    // -1 would mean any version; the next claim ends that
-    return generation.code != ZOK || generation.stat.version == -1 ? std::nullopt
-                                                                   : std::optional(generation.stat.version);
-}
-
 void read_node(
     SessionPtr const& session, std::string const& path, std::string const& generation, bool after_write,
     SnapshotHandler handler)

@@ -3,6 +3,7 @@
 
 #include "runtime/timer.hpp"
 #include "session.hpp"
+#include "steps.hpp"
 #include "store/zookeeper/znodes.hpp"
 
 #include <tenure/backend/backend.hpp>
@@ -69,19 +70,6 @@ struct OwnedNode : std::enable_shared_from_this<OwnedNode> {
 };
 using OwnedNodePtr = std::shared_ptr<OwnedNode>;
 
-/** A node, and its generation as it was before: while the generation is unchanged, no client has claimed the key
- *  since. */
-struct NodeSnapshot {
-    /// of the write before the read, if one was requested
-    Response write{};
-    Response generation{};
-    Response node{};
-
-    /** Why the snapshot says nothing about the node; null: it is valid. */
-    [[nodiscard]] Response const* failure() const;
-    /** The version for a conditional change; nullopt: there is no generation, or its version cannot be a condition. */
-    [[nodiscard]] std::optional<std::int32_t> generation_version() const;
-};
 using SnapshotHandler = OneShot<void(NodeSnapshot const&)>;
 
 /** Reads a node and its generation.

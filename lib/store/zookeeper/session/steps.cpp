@@ -1,0 +1,84 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Requests of a session as steps for coroutines.
+#include "steps.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace tenure::zookeeper
+{
+
+store::Step<std::optional<Failure>> connect(SessionPtr const& session, Deadline not_after)
+{
+    return store::Step<std::optional<Failure>>(
+        [session, not_after = std::move(not_after)](OneShot<void(std::optional<Failure>&&)> handler) mutable {
+            session->when_connected(std::move(not_after), [handler = std::move(handler)](Failure const* why) mutable {
+                handler(why == nullptr ? std::nullopt : std::optional(*why));
+            });
+        });
+}
+
+store::Step<std::monostate> next_turn(Runtime& runtime)
+{
+    return store::Step<std::monostate>([&runtime](OneShot<void(std::monostate&&)> handler) {
+        runtime.post([handler = std::move(handler)]() mutable { handler({}); });
+    });
+}
+
+store::Step<Response> ask(SessionPtr const& session, Request request, Terms terms)
+{
+    return store::Step<Response>(
+        [session, request = std::move(request), terms = std::move(terms)](OneShot<void(Response&&)> handler) mutable {
+            session->ask(
+                std::move(request),
+                [handler = std::move(handler)](Response const& response) mutable { handler(Response(response)); },
+                std::move(terms));
+        });
+}
+
+void sync(Session& session, std::string const& path, Terms terms)
+{
+    session.ask({Request::Kind::sync, path}, [](Response const&) {}, std::move(terms));
+}
+
+Response const* NodeSnapshot::failure() const
+{
+    if (!is_answered(write.code))
+        return &write;
+    if (node.code != ZOK && node.code != ZNONODE)
+        return &node;
+    // Without a node no generation is needed. Without a generation no tenure client has claimed the key.
+    if (node.code == ZOK && generation.code != ZOK && generation.code != ZNONODE)
+        return &generation;
+    return nullptr;
+}
+
+std::optional<std::int32_t> NodeSnapshot::generation_version() const
+{
+    // -1 would mean any version; the next claim ends that
+    return generation.code != ZOK || generation.stat.version == -1 ? std::nullopt
+                                                                   : std::optional(generation.stat.version);
+}
+
+store::Step<NodeSnapshot>
+read_node(SessionPtr const& session, std::string path, std::string generation, bool after_write)
+{
+    return store::Step<NodeSnapshot>([session, path = std::move(path), generation = std::move(generation),
+                                      after_write](OneShot<void(NodeSnapshot&&)> handler) mutable {
+        auto const snapshot = std::make_shared<NodeSnapshot>();
+        if (after_write)
+            session->write([snapshot](Response const& response) { snapshot->write = response; });
+        session->ask({Request::Kind::get, std::move(generation)}, [snapshot](Response const& response) {
+            snapshot->generation = response;
+            snapshot->generation.of_generation = response.code != ZOK;
+        });
+        session->ask(
+            {Request::Kind::get, std::move(path)},
+            [snapshot, handler = std::move(handler)](Response const& response) mutable {
+                snapshot->node = response;
+                handler(std::move(*snapshot));
+            });
+    });
+}
+
+} // namespace tenure::zookeeper
