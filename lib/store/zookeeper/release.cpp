@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Release and withdrawal on ZooKeeper: conditional removal of nodes.
 #include "operations.hpp"
+#include "store/zookeeper/session/steps.hpp"
 
 #include <store/not_written.hpp>
 
@@ -19,148 +20,118 @@ namespace
 /// attempts a removal checks only the node.
 constexpr int generations_missed_at_most = 8;
 
+Failure failure(Ensemble const& ensemble, OwnedNode const& node, Response const& response)
+{
+    return ensemble.failure(response, *node.range, node.index);
+}
+
+/** True if the facts from the time of the claim suffice to remove the node.
+ *
+ *  While the generation is that of the claim, no client that follows the protocol has claimed the key since. A node
+ *  created by other software has another version, unless it was written to exactly once. */
+bool is_known(OwnedNode const& node)
+{
+    return node.state == OwnedNode::State::held && node.generation_version && !node.removal_unknown;
+}
+
+/** The reply to the removal of a node that was read; nullopt: it is still to be removed. */
+std::optional<ReleaseReply> judge(Ensemble const& ensemble, OwnedNode& node, NodeSnapshot const& seen)
+{
+    auto const* const failed = seen.failure();
+    if (node.state == OwnedNode::State::gone || (failed == nullptr && seen.node.code == ZNONODE)) {
+        ensemble.registry().remove(node);
+        return NotOwner{};
+    }
+    if (failed != nullptr)
+        return not_written(failure(ensemble, node, *failed));
+    if (node.still_owned(seen.node))
+        return std::nullopt;
+    // an evicted node must still be removed, when its lease has expired
+    if (!node.matches(seen.node))
+        ensemble.registry().remove(node);
+    return NotOwner{};
+}
+
+/** The reply to the deletion of a node; nullopt: another key of its generation was claimed, or the node evicted, in
+ * this moment. */
+std::optional<ReleaseReply> reply_to(Ensemble const& ensemble, OwnedNode const& node, Response const& removed)
+{
+    if (removed.code == ZOK)
+        return Released{};
+    if (removed.code == ZBADVERSION || (removed.code == ZNONODE && removed.of_generation))
+        return std::nullopt;
+    if (removed.code == ZNONODE)
+        return NotOwner{};
+    return failure(ensemble, node, removed);
+}
+
 /** Removes one node of this process, unless another client owns it by now. */
-class Removal : public std::enable_shared_from_this<Removal>
+store::Request<ReleaseReply> remove_in_steps(EnsemblePtr ensemble, OwnedNodePtr node, Instant not_after)
 {
-public:
-    Removal(EnsemblePtr ensemble, OwnedNodePtr node, Instant not_after, ReplyHandler<ReleaseReply> handler)
-        : ensemble_(std::move(ensemble))
-        , node_(std::move(node))
-        , not_after_(not_after)
-        , handler_(std::move(handler))
-    {
-    }
-
-    void start()
-    {
-        if (node_->state != OwnedNode::State::gone && node_->session->connected() &&
-            ensemble_->runtime().now() <= not_after_) {
-            begin(); // never answers inside this call
-            return;
+    auto& runtime = ensemble->runtime();
+    auto const is_gone = [&] { return node->state == OwnedNode::State::gone; };
+    bool begins = true;
+    // facts from the time of the claim are outdated, so the node is read first
+    bool read_first = false;
+    int generations_missed = 0;
+    for (;;) {
+        bool const ready = !is_gone() && node->session->connected() && runtime.now() <= not_after;
+        if (std::exchange(begins, false) && !ready) {
+            auto connection = connect(node->session, not_after);
+            auto const why = co_await connection;
+            if (is_gone())
+                co_return NotOwner{};
+            if (why)
+                co_return *why;
         }
-        node_->session->when_connected(not_after_, [self = shared_from_this()](Failure const* why) {
-            if (self->node_->state == OwnedNode::State::gone)
-                self->handler_(NotOwner{});
-            else if (why != nullptr)
-                self->handler_(*why);
-            else
-                self->begin();
-        });
-    }
-
-private:
-    void begin()
-    {
-        // While the generation is that of the claim, no client that follows the protocol has claimed the key since. A
-        // node created by other software has another version, unless it was written to exactly once.
-        if (node_->state == OwnedNode::State::held && node_->generation_version && !node_->removal_unknown &&
-            !read_first_)
-            remove({node_->generation_version, claimed_version});
-        else
-            read();
-    }
-
-    void read()
-    {
-        read_first_ = true;
-        // A creation or a removal with an unknown outcome may reach this server late. After a write on the current
-        // connection none can be pending, so the read shows which client has the key.
-        read_node(
-            node_->session, node_->path, node_->generation, node_->czxid == 0 || node_->removal_unknown,
-            [self = shared_from_this()](NodeSnapshot const& snapshot) { self->judge(snapshot); });
-    }
-
-    void judge(NodeSnapshot const& snapshot)
-    {
-        auto const* const failed = snapshot.failure();
-        if (node_->state == OwnedNode::State::gone || (failed == nullptr && snapshot.node.code == ZNONODE)) {
-            ensemble_->registry().remove(*node_);
-            handler_(NotOwner{});
-        } else if (failed != nullptr) {
-            handler_(not_written(failure(*failed)));
-        } else if (node_->still_owned(snapshot.node)) {
-            bool const in_vain = generations_missed_ >= generations_missed_at_most;
-            remove({in_vain ? std::nullopt : snapshot.generation_version(), snapshot.node.stat.version});
-        } else {
-            // an evicted node must still be removed, when its lease has expired
-            if (!node_->matches(snapshot.node))
-                ensemble_->registry().remove(*node_);
-            handler_(NotOwner{});
+        NodeRegistry::Condition condition{node->generation_version, claimed_version};
+        if (read_first || !is_known(*node)) {
+            read_first = true;
+            // A creation or a removal with an unknown outcome may reach this server late. After a write on the current
+            // connection none can be pending, so the read shows which client has the key.
+            bool const after_write = node->czxid == 0 || node->removal_unknown;
+            auto read = read_node(node->session, node->path, node->generation, after_write);
+            auto const seen = co_await read;
+            if (auto reply = judge(*ensemble, *node, seen))
+                co_return std::move(*reply);
+            bool const in_vain = generations_missed >= generations_missed_at_most;
+            condition = {in_vain ? std::nullopt : seen.generation_version(), seen.node.stat.version};
         }
-    }
-
-    void remove(NodeRegistry::Condition const& condition)
-    {
-        if (ensemble_->runtime().now() > not_after_) {
+        if (runtime.now() > not_after) {
             // never inside the call that requests the removal
-            ensemble_->runtime().post([self = shared_from_this()] { self->handler_(Failure::dropped()); });
-            return;
+            auto turn = next_turn(runtime);
+            co_await turn;
+            co_return Failure::dropped();
         }
-        ensemble_->registry().delete_node(
-            node_, condition,
-            [self = shared_from_this()](Response const& removed) {
-                self->generations_missed_ += removed.of_generation ? 1 : 0;
-                if (removed.code == ZBADVERSION || (removed.code == ZNONODE && removed.of_generation))
-                    self->read(); // another key of this generation was claimed, or this one evicted in this moment
-                else if (removed.code == ZOK)
-                    self->handler_(Released{});
-                else if (removed.code == ZNONODE)
-                    self->handler_(NotOwner{});
-                else
-                    self->handler_(self->failure(removed));
-            },
-            [self = shared_from_this()] { self->start(); });
+
+        auto deletion = ensemble->registry().delete_node(node, condition);
+        auto const removed = co_await deletion;
+        begins = !removed;
+        if (begins)
+            continue;
+        if (auto reply = reply_to(*ensemble, *node, *removed))
+            co_return std::move(*reply);
+        read_first = true;
+        generations_missed += removed->of_generation ? 1 : 0;
     }
+}
 
-    [[nodiscard]] Failure failure(Response const& response) const
-    {
-        return ensemble_->failure(response, *node_->range, node_->index);
-    }
-
-    EnsemblePtr ensemble_;
-    OwnedNodePtr node_;
-    Instant not_after_;
-    ReplyHandler<ReleaseReply> handler_;
-    /// facts from the time of the claim are outdated, so the node is read first
-    bool read_first_ = false;
-    int generations_missed_ = 0;
-};
-
-/** Removes all nodes of one owner, one after another. All are tried; the reply is the first failure. */
-class Withdrawal : public std::enable_shared_from_this<Withdrawal>
+/** Removes nodes of one owner, one after another. All are tried; the reply is the first failure. */
+store::Request<WithdrawReply>
+withdraw_in_steps(EnsemblePtr ensemble, std::vector<OwnedNodePtr> nodes, Instant not_after)
 {
-public:
-    Withdrawal(EnsemblePtr ensemble, WithdrawRequest const& request, ReplyHandler<WithdrawReply> handler)
-        : ensemble_(std::move(ensemble))
-        , not_after_(request.not_after)
-        , left_(ensemble_->registry().find_all(request.owner, *request.range))
-        , handler_(std::move(handler))
-    {
+    auto turn = next_turn(ensemble->runtime());
+    co_await turn;
+    WithdrawReply reply = Released{};
+    for (; !nodes.empty(); nodes.pop_back()) {
+        auto removal = store::as_step(remove_in_steps(ensemble, nodes.back(), not_after));
+        auto removed = co_await removal;
+        if (auto* const failure = std::get_if<Failure>(&removed);
+            failure != nullptr && std::holds_alternative<Released>(reply))
+            reply = std::move(*failure);
     }
-
-    void next()
-    {
-        if (left_.empty()) {
-            handler_(failure_ ? WithdrawReply(std::move(*failure_)) : WithdrawReply(Released{}));
-            return;
-        }
-        auto node = std::move(left_.back());
-        left_.pop_back();
-        auto removed = [self = shared_from_this()](ReleaseReply&& reply) {
-            if (auto* const failure = std::get_if<Failure>(&reply); failure != nullptr && !self->failure_)
-                self->failure_ = std::move(*failure);
-            self->next();
-        };
-        std::make_shared<Removal>(ensemble_, std::move(node), not_after_, std::move(removed))->start();
-    }
-
-private:
-    EnsemblePtr ensemble_;
-    Instant not_after_;
-    std::vector<OwnedNodePtr> left_;
-    ReplyHandler<WithdrawReply> handler_;
-    std::optional<Failure> failure_;
-};
+    co_return std::move(reply);
+}
 
 } // namespace
 
@@ -171,14 +142,14 @@ void release(EnsemblePtr const& ensemble, ReleaseRequest request, ReplyHandler<R
     if (node == nullptr)
         ensemble->runtime().post([handler = std::move(handler)]() mutable { handler(NotOwner{}); });
     else
-        std::make_shared<Removal>(ensemble, std::move(node), request.not_after, std::move(handler))->start();
+        remove_in_steps(ensemble, std::move(node), request.not_after).start(std::move(handler));
 }
 
 void withdraw(EnsemblePtr const& ensemble, WithdrawRequest const& request, ReplyHandler<WithdrawReply> handler)
 {
     ensemble->give_back(request.owner);
-    auto run = std::make_shared<Withdrawal>(ensemble, request, std::move(handler));
-    ensemble->runtime().post([run] { run->next(); });
+    auto nodes = ensemble->registry().find_all(request.owner, *request.range);
+    withdraw_in_steps(ensemble, std::move(nodes), request.not_after).start(std::move(handler));
 }
 
 } // namespace tenure::zookeeper

@@ -17,6 +17,23 @@ namespace
 /// pause between two attempts to remove an expired node
 constexpr auto retry = 250ms;
 
+/** Marks an expired node while the registry is removing it. */
+class BeingRemoved
+{
+public:
+    explicit BeingRemoved(OwnedNode& node)
+        : node_(node)
+    {
+        node_.being_removed = true;
+    }
+    BeingRemoved(BeingRemoved const&) = delete;
+    BeingRemoved& operator=(BeingRemoved const&) = delete;
+    ~BeingRemoved() { node_.being_removed = false; }
+
+private:
+    OwnedNode& node_;
+};
+
 } // namespace
 
 bool OwnedNode::matches(Response const& read) const
@@ -28,24 +45,6 @@ bool OwnedNode::still_owned(Response const& read) const
 {
     return read.stat.ephemeral_owner == session_id && (czxid == 0 || read.stat.czxid == czxid) &&
            decode(read.data).owner == owner;
-}
-
-void read_node(
-    SessionPtr const& session, std::string const& path, std::string const& generation, bool after_write,
-    SnapshotHandler handler)
-{
-    auto const snapshot = std::make_shared<NodeSnapshot>();
-    if (after_write)
-        session->write([snapshot](Response const& response) { snapshot->write = response; });
-    session->ask({Request::Kind::get, generation}, [snapshot](Response const& response) {
-        snapshot->generation = response;
-        snapshot->generation.of_generation = response.code != ZOK;
-    });
-    session->ask(
-        {Request::Kind::get, path}, [snapshot, handler = std::move(handler)](Response const& response) mutable {
-            snapshot->node = response;
-            handler(*snapshot);
-        });
 }
 
 OwnedNodePtr NodeRegistry::add(
@@ -110,34 +109,34 @@ void NodeRegistry::extend(OwnedNode& node, Instant deadline)
     ++node.extensions;
 }
 
-void NodeRegistry::delete_node(
-    OwnedNodePtr const& node, Condition const& condition, ResponseHandler handler, std::function<void()> again)
+store::Step<std::optional<Response>> NodeRegistry::delete_node(OwnedNodePtr node, Condition condition)
 {
-    auto& of_path = deleting_[node->path];
-    if (auto const under_way = of_path.lock()) {
-        under_way->push_back(std::move(again));
-        return;
-    }
-    auto const waiting = std::make_shared<std::vector<std::function<void()>>>();
-    of_path = waiting;
-    node->session->ask(
-        {Request::Kind::remove,
-         node->path,
-         {},
-         condition.version,
-         false,
-         node->generation,
-         condition.generation_version},
-        [self = shared_from_this(), node, waiting, handler = std::move(handler)](Response const& removed) mutable {
-            self->deleting_.erase(node->path);
-            if (!is_answered(removed.code))
-                node->removal_unknown = true;
-            if (removed.code == ZOK || (removed.code == ZNONODE && !removed.of_generation))
-                self->remove(*node);
-            handler(removed);
-            for (auto const& again : std::exchange(*waiting, {}))
-                again();
-        });
+    using Handler = OneShot<void(std::optional<Response>&&)>;
+    return store::Step<std::optional<Response>>([self = shared_from_this(), node = std::move(node),
+                                                 condition](Handler handler) {
+        auto& of_path = self->deleting_[node->path];
+        if (auto const under_way = of_path.lock()) {
+            under_way->push_back(std::move(handler));
+            return;
+        }
+        auto const waiting = std::make_shared<DeletionWaiters>();
+        of_path = waiting;
+        Request removal{Request::Kind::remove, node->path};
+        removal.version = condition.version;
+        removal.generation = node->generation;
+        removal.generation_version = condition.generation_version;
+        node->session->ask(
+            std::move(removal), [self, node, waiting, handler = std::move(handler)](Response const& removed) mutable {
+                self->deleting_.erase(node->path);
+                if (!is_answered(removed.code))
+                    node->removal_unknown = true;
+                if (removed.code == ZOK || (removed.code == ZNONODE && !removed.of_generation))
+                    self->remove(*node);
+                handler(removed);
+                for (auto& again : std::exchange(*waiting, {}))
+                    again(std::nullopt);
+            });
+    });
 }
 
 void NodeRegistry::session_expired(std::int64_t session_id)
@@ -219,7 +218,7 @@ void NodeRegistry::remove_lapsed()
         node.looked_at = agenda_.emplace(node.deadline, &node);
     }
     for (auto const& node : due)
-        remove_if_lapsed(node);
+        remove_if_lapsed(shared_from_this(), node).start([](std::monostate) {});
     if (!agenda_.empty())
         arm(agenda_.begin()->first);
 }
@@ -232,46 +231,35 @@ bool NodeRegistry::is_claimed(OwnedNode const& node) const
     });
 }
 
-void NodeRegistry::remove_if_lapsed(OwnedNodePtr const& node)
+store::Request<std::monostate> NodeRegistry::remove_if_lapsed(std::shared_ptr<NodeRegistry> self, OwnedNodePtr node)
 {
     // a look that waits in the queue of a slow server is not repeated
-    if (!node->session->connected() || is_claimed(*node) || node->being_removed)
-        return;
-    /** As long as any of its requests is pending. */
-    struct Removing {
-        OwnedNodePtr node;
-        explicit Removing(OwnedNodePtr of)
-            : node(std::move(of))
-        {
-            node->being_removed = true;
-        }
-        Removing(Removing const&) = delete;
-        Removing& operator=(Removing const&) = delete;
-        ~Removing() { node->being_removed = false; }
-    };
-    auto removing = std::make_shared<Removing>(node);
+    if (!node->session->connected() || self->is_claimed(*node) || node->being_removed)
+        co_return std::monostate();
+    BeingRemoved const mark(*node);
+    auto const extensions = node->extensions;
     // after a write, because requests over another connection may reach this server late
-    read_node(
-        node->session, node->path, node->generation, true,
-        [self = shared_from_this(), node, removing = std::move(removing),
-         extensions = node->extensions](NodeSnapshot const& snapshot) {
-            if (node->state == OwnedNode::State::gone || snapshot.failure() != nullptr)
-                return;
-            // Claims and renewals that were requested before this read are answered by now. Later ones reach the server
-            // after the deletion.
-            if (node->extensions != extensions || self->is_claimed(*node))
-                return;
-            auto const& read = snapshot.node;
-            // a repeated claim may have left two entries for one node: the other one remains
-            auto const other = read.code == ZOK ? self->holder_of(node->owner, node->path, read.stat.czxid) : nullptr;
-            if (read.code == ZNONODE || !node->matches(read) || (other != nullptr && other != node)) {
-                self->remove(*node);
-                return;
-            }
-            // a failed deletion, or one during another removal, is tried again
-            self->delete_node(
-                node, {snapshot.generation_version(), read.stat.version}, [removing](Response const&) {}, [] {});
-        });
+    auto read = read_node(node->session, node->path, node->generation, true);
+    auto const seen = co_await read;
+    // Claims and renewals that were requested before this read are answered by now. Later ones reach the server after
+    // the deletion.
+    if (node->state == OwnedNode::State::gone || seen.failure() != nullptr || node->extensions != extensions ||
+        self->is_claimed(*node))
+        co_return std::monostate();
+    auto const& found = seen.node;
+    // a repeated claim may have left two entries for one node: the other one remains
+    auto const other = found.code == ZOK ? self->holder_of(node->owner, node->path, found.stat.czxid) : nullptr;
+    if (found.code == ZNONODE || !node->matches(found) || (other != nullptr && other != node)) {
+        self->remove(*node);
+        co_return std::monostate();
+    }
+    // a failed deletion, or one during another removal, is tried again
+    if (auto const pending = self->deleting_.find(node->path);
+        pending == self->deleting_.end() || pending->second.expired()) {
+        auto deletion = self->delete_node(node, {seen.generation_version(), found.stat.version});
+        co_await deletion;
+    }
+    co_return std::monostate();
 }
 
 } // namespace tenure::zookeeper

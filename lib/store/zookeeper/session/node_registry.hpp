@@ -10,12 +10,12 @@
 #include <tenure/backend/runtime.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 namespace tenure::zookeeper
@@ -70,14 +70,6 @@ struct OwnedNode : std::enable_shared_from_this<OwnedNode> {
 };
 using OwnedNodePtr = std::shared_ptr<OwnedNode>;
 
-using SnapshotHandler = OneShot<void(NodeSnapshot const&)>;
-
-/** Reads a node and its generation.
- *  @param after_write  after a write on the current connection */
-void read_node(
-    SessionPtr const& session, std::string const& path, std::string const& generation, bool after_write,
-    SnapshotHandler handler);
-
 /** All nodes of this process, by owner. Nodes live as long as their session, which lives as long as the process is
  *  connected; so the registry removes a node that was not renewed for its ttl. */
 class NodeRegistry : public std::enable_shared_from_this<NodeRegistry>
@@ -106,9 +98,8 @@ public:
      *
      *  The node of the next owner of the key has the same version, and a condition without a generation cannot
      *  distinguish it from this one. So only one deletion of a node is pending at a time: a later removal is based on
-     *  an old read, and is called back by `again` to start over. */
-    void delete_node(
-        OwnedNodePtr const& node, Condition const& condition, ResponseHandler handler, std::function<void()> again);
+     *  an old read, and gets nullopt after the pending one, to start over. */
+    [[nodiscard]] store::Step<std::optional<Response>> delete_node(OwnedNodePtr node, Condition condition);
     /** Sets the new deadline after a grant or renewal. */
     void extend(OwnedNode& node, Instant deadline);
     /** Handles the end of a session: all its nodes are gone. */
@@ -129,13 +120,16 @@ public:
     void close() noexcept;
 
 private:
+    using DeletionWaiters = std::vector<OneShot<void(std::optional<Response>&&)>>;
+
     void arm(Instant when);
     /** The node is gone: it no longer takes room, and keeps its session open no longer. */
     static void let_go(OwnedNode& node) noexcept;
     void remove_lapsed();
     /** True if a pending claim may still get the node. */
     [[nodiscard]] bool is_claimed(OwnedNode const& node) const;
-    void remove_if_lapsed(OwnedNodePtr const& node);
+    [[nodiscard]] static store::Request<std::monostate>
+    remove_if_lapsed(std::shared_ptr<NodeRegistry> self, OwnedNodePtr node);
 
     std::shared_ptr<Runtime> runtime_;
     std::unordered_multimap<std::string, OwnedNodePtr> by_owner_;
@@ -143,7 +137,7 @@ private:
     std::multimap<Instant, OwnedNode*> agenda_;
     std::unordered_map<std::string, int> creating_;
     /// removals that wait for the end of a deletion, by path; the request for the deletion owns the list
-    std::unordered_map<std::string, std::weak_ptr<std::vector<std::function<void()>>>> deleting_;
+    std::unordered_map<std::string, std::weak_ptr<DeletionWaiters>> deleting_;
     Timer timer_{*runtime_};
     Instant armed_for_ = Instant::max();
     bool closed_ = false;
