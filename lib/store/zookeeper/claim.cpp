@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Claims on ZooKeeper: creation of the node of a key.
 #include "operations.hpp"
+#include "store/zookeeper/session/steps.hpp"
 
 #include <store/claim_window.hpp>
 #include <store/not_written.hpp>
@@ -201,9 +202,9 @@ private:
                 self->create_failed(*node, response);
         };
         if (generation)
-            create_generation(session_, node->generation, std::move(created), terms(Urgency::later_step));
+            create_generation(session_, node->generation, terms(Urgency::later_step)).start(std::move(created));
         else
-            create_parent(session_, nodes_.parent(), std::move(created), terms(Urgency::later_step));
+            create_parent(session_, nodes_.parent(), terms(Urgency::later_step)).start(std::move(created));
     }
 
     void read_holder(OwnedNodePtr const& node)

@@ -1,11 +1,17 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Tests of `tenure doctor` on an ensemble, and its findings.
 #include "operations.hpp"
+#include "store/zookeeper/session/steps.hpp"
+
+#include <store/gather.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,14 +40,14 @@ struct Facts {
     std::size_t servers = 0;
     bool logged_in = false;
     /// why no facts could be read; empty: they were read
-    std::string unreachable;
-    std::vector<nanoseconds> round_trips;
-    std::vector<nanoseconds> writes;
+    std::string unreachable = {};
+    std::vector<nanoseconds> round_trips = {};
+    std::vector<nanoseconds> writes = {};
     /// timeouts that the server grants for a too short and a too long request
-    std::optional<milliseconds> shortest;
-    std::optional<milliseconds> longest;
+    std::optional<milliseconds> shortest = {};
+    std::optional<milliseconds> longest = {};
     /// why a node could not be created and removed; empty: it could
-    std::string refused;
+    std::string refused = {};
 };
 
 std::string text(milliseconds value)
@@ -124,143 +130,86 @@ Findings judge(Facts const& facts)
     return findings;
 }
 
-class Examination : public std::enable_shared_from_this<Examination>
+/** Each doctor uses another key, but all may share its generation. */
+RangeNodes own_nodes(Ensemble const& ensemble)
 {
-public:
-    Examination(EnsemblePtr ensemble, milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler)
-        : ensemble_(std::move(ensemble))
-        , not_after_(not_after)
-        , handler_(std::move(handler))
-        , session_(ensemble_->query_session())
-        , use_(session_->use())
-    {
-        auto const& config = ensemble_->config();
-        facts_.ttl = ttl;
-        facts_.tick = config.tick;
-        facts_.servers = config.servers.size();
-        facts_.logged_in = !config.username.empty();
-    }
+    std::uint64_t number = 0;
+    ensemble.runtime().random_bytes(std::as_writable_bytes(std::span(&number, 1)));
+    return ensemble.nodes(*named_key("tenure-doctor-" + std::to_string(number)));
+}
 
-    void start()
-    {
-        session_->when_connected(not_after_, [self = shared_from_this()](Failure const* why) {
-            if (why == nullptr) {
-                self->measure();
-                return;
+/** Creates a node as a claim does, and removes it. The response is that of the last step. */
+store::Request<Response> try_node(SessionPtr session, RangeNodes nodes, std::string generation)
+{
+    auto parent = store::as_step(create_parent(session, nodes.parent()));
+    auto response = co_await parent;
+    if (!response.exists())
+        co_return response;
+    auto counter = store::as_step(create_generation(session, generation));
+    response = co_await counter;
+    if (!response.exists())
+        co_return response;
+    auto claim = ask(session, {.kind = Request::Kind::claim, .path = nodes.path(0), .generation = generation});
+    response = co_await claim;
+    if (response.code != ZOK)
+        co_return response;
+    auto removal = ask(session, {Request::Kind::remove, nodes.path(0)});
+    co_return co_await removal;
+}
+
+/** Measures round trips one after the other, then tries the limits of timeouts and the creation of a node at once. */
+store::Request<Findings> examine_in_steps(EnsemblePtr ensemble, milliseconds ttl, Deadline not_after)
+{
+    auto const& config = ensemble->config();
+    Facts facts{ttl, config.tick, config.servers.size(), !config.username.empty()};
+    auto const session = ensemble->query_session();
+    auto const use = session->use();
+    auto connection = connect(session, not_after);
+    if (auto const why = co_await connection) {
+        facts.unreachable = why->detail.empty() ? "no time left" : why->detail;
+        co_return judge(facts);
+    }
+    for (auto* const trips : {&facts.round_trips, &facts.writes})
+        while (trips->size() < round_trips) {
+            auto const kind = trips == &facts.writes ? Request::Kind::check : Request::Kind::get;
+            auto trip = ask(session, {kind, config.chroot.empty() ? "/" : config.chroot});
+            auto const response = co_await trip;
+            if (!is_answered(response.code)) {
+                facts.unreachable = ::zerror(response.code);
+                co_return judge(facts);
             }
-            self->facts_.unreachable = why->detail.empty() ? "no time left" : why->detail;
-            self->finish();
-        });
-    }
-
-private:
-    // measures round trips one after the other
-    void measure()
-    {
-        bool const reads = facts_.round_trips.size() < round_trips;
-        if (!reads && facts_.writes.size() == round_trips) {
-            ask_limits();
-            return;
+            trips->push_back(response.answered - response.sent);
         }
-        auto const& chroot = ensemble_->config().chroot;
-        session_->ask(
-            {reads ? Request::Kind::get : Request::Kind::check, chroot.empty() ? "/" : chroot},
-            [self = shared_from_this(), reads](Response const& response) {
-                if (!is_answered(response.code)) {
-                    self->facts_.unreachable = ::zerror(response.code);
-                    self->finish();
-                    return;
-                }
-                (reads ? self->facts_.round_trips : self->facts_.writes).push_back(response.answered - response.sent);
-                self->measure();
-            });
-    }
 
-    void ask_limits()
-    {
-        ask_limit(least_timeout, facts_.shortest);
-        ask_limit(std::chrono::hours(24), facts_.longest);
-        ++open_;
-        std::uint64_t number = 0;
-        ensemble_->runtime().random_bytes(std::as_writable_bytes(std::span(&number, 1)));
-        auto const nodes = ensemble_->nodes(*named_key("tenure-doctor-" + std::to_string(number)));
-        create_parent(
-            session_, nodes.parent(), [self = shared_from_this(), path = nodes.path(0)](Response const& made) {
-                if (!made.exists()) {
-                    self->tried(made);
-                    return;
-                }
-                create_generation(self->session_, self->generation_, [self, path](Response const& response) {
-                    if (response.exists())
-                        self->try_claim(path);
-                    else
-                        self->tried(response);
-                });
-            });
-    }
-
-    void ask_limit(milliseconds timeout, std::optional<milliseconds>& granted)
-    {
-        ++open_;
-        auto const probe = ensemble_->probe(timeout);
-        probe->when_connected(
-            not_after_.no_later_than(ensemble_->runtime().now() + 2s),
-            [self = shared_from_this(), probe, &granted](Failure const* why) {
-                if (why == nullptr)
-                    granted = probe->timeout();
-                probe->close(true);
-                self->close_one();
-            });
-    }
-
-    void try_claim(std::string const& path)
-    {
-        session_->ask(
-            {.kind = Request::Kind::claim, .path = path, .generation = generation_},
-            [self = shared_from_this(), path](Response const& created) {
-                if (created.code == ZOK)
-                    self->session_->ask(
-                        {Request::Kind::remove, path}, [self](Response const& removed) { self->tried(removed); });
-                else
-                    self->tried(created);
-            });
-    }
-
-    void tried(Response const& response)
-    {
-        if (response.code != ZOK)
-            facts_.refused = ensemble_
-                                 ->failure(
-                                     response, response.of_generation ? "the generation " + generation_
-                                                                      : "a node of the doctor's own")
-                                 .detail;
-        close_one();
-    }
-
-    void close_one()
-    {
-        if (--open_ == 0)
-            finish();
-    }
-
-    void finish() { handler_(judge(facts_)); }
-
-    EnsemblePtr ensemble_;
-    Deadline not_after_;
-    ReplyHandler<Findings> handler_;
-    SessionPtr session_;
-    Session::Use use_;
-    /// each doctor uses another key, but all may share its generation
-    std::string generation_ = ensemble_->nodes({"tenure-doctor", 0, 1, false}).generation(0);
-    Facts facts_;
-    int open_ = 0;
-};
+    auto const generation = ensemble->nodes({"tenure-doctor", 0, 1, false}).generation(0);
+    auto tests = store::gather(ensemble->runtime(), Instant::max(), [&](auto take_reply) {
+        auto const try_timeout = [&](milliseconds timeout, std::optional<milliseconds>& granted) {
+            auto const probe = ensemble->probe(timeout);
+            probe->when_connected(
+                not_after.no_later_than(ensemble->runtime().now() + 2s),
+                take_reply([probe, &granted](Failure const* why) {
+                    if (why == nullptr)
+                        granted = probe->timeout();
+                    probe->close(true);
+                }));
+        };
+        try_timeout(least_timeout, facts.shortest);
+        try_timeout(std::chrono::hours(24), facts.longest);
+        try_node(session, own_nodes(*ensemble), generation).start(take_reply([&](Response const& response) {
+            auto const what = response.of_generation ? "the generation " + generation : "a node of the doctor's own";
+            if (response.code != ZOK)
+                facts.refused = ensemble->failure(response, what).detail;
+        }));
+    });
+    co_await tests;
+    co_return judge(facts);
+}
 
 } // namespace
 
 void examine(EnsemblePtr ensemble, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler)
 {
-    std::make_shared<Examination>(std::move(ensemble), ttl, not_after, std::move(handler))->start();
+    examine_in_steps(std::move(ensemble), ttl, std::move(not_after)).start(std::move(handler));
 }
 
 } // namespace tenure::zookeeper

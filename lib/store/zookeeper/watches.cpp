@@ -2,6 +2,8 @@
 // Watches: watches of nodes for waiters.
 #include "watches.hpp"
 
+#include "store/zookeeper/session/steps.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -163,7 +165,7 @@ void Watches::arm(std::string const& path)
 /** There is no parent to watch before the first key is taken, or after the server removed an empty one. */
 void Watches::create_and_arm(std::string const& path)
 {
-    create_parent(session_, path, [self = shared_from_this(), path](Response const& created) {
+    create_parent(session_, path).start([self = shared_from_this(), path](Response const& created) {
         if (created.exists() && self->watched_.contains(path))
             self->arm(path);
         else

@@ -133,43 +133,4 @@ void Ensemble::close() noexcept
     registry_->close();
 }
 
-namespace
-{
-
-/** Creates a node, and missing nodes above it. */
-void create(SessionPtr const& session, Request const& node, ResponseHandler handler, Terms const& terms)
-{
-    auto answered = [session, node, terms, handler = std::move(handler)](Response const& response) mutable {
-        auto const parent = node.path.substr(0, node.path.rfind('/'));
-        if (response.code != ZNONODE || parent.empty()) {
-            handler(response);
-            return;
-        }
-        auto created = [session, node, terms, handler = std::move(handler)](Response const& above) mutable {
-            if (above.exists())
-                session->ask(node, std::move(handler), terms);
-            else
-                handler(above);
-        };
-        create(session, {Request::Kind::create_persistent, parent}, std::move(created), terms);
-    };
-    session->ask(node, std::move(answered), terms);
-}
-
-} // namespace
-
-void create_parent(SessionPtr const& session, std::string const& path, ResponseHandler handler, Terms const& terms)
-{
-    create(session, {Request::Kind::create_container, path}, std::move(handler), terms);
-}
-
-void create_generation(SessionPtr const& session, std::string const& path, ResponseHandler handler, Terms const& terms)
-{
-    auto answered = [handler = std::move(handler)](Response created) mutable {
-        created.of_generation = !created.exists();
-        handler(created);
-    };
-    create(session, {Request::Kind::create_persistent, path}, std::move(answered), terms);
-}
-
 } // namespace tenure::zookeeper

@@ -102,11 +102,4 @@ private:
 
 using EnsemblePtr = std::shared_ptr<Ensemble>;
 
-/** Creates the parent of a range, and the chroot above it. The response is that of the last creation. */
-void create_parent(
-    SessionPtr const& session, std::string const& path, ResponseHandler handler, Terms const& terms = {});
-/** As above for a generation. */
-void create_generation(
-    SessionPtr const& session, std::string const& path, ResponseHandler handler, Terms const& terms = {});
-
 } // namespace tenure::zookeeper

@@ -81,4 +81,39 @@ read_node(SessionPtr const& session, std::string path, std::string generation, b
     });
 }
 
+namespace
+{
+
+/** Creates a node, and missing nodes above it. */
+store::Request<Response> create(SessionPtr session, Request::Kind kind, std::string path, Terms terms)
+{
+    auto creation = ask(session, {kind, path}, terms);
+    auto created = co_await creation;
+    auto const parent = path.substr(0, path.rfind('/'));
+    if (created.code != ZNONODE || parent.empty())
+        co_return created;
+    auto above = store::as_step(create(session, Request::Kind::create_persistent, parent, terms));
+    auto made = co_await above;
+    if (!made.exists())
+        co_return made;
+    auto again = ask(session, {kind, path}, terms);
+    co_return co_await again;
+}
+
+} // namespace
+
+store::Request<Response> create_parent(SessionPtr session, std::string path, Terms terms)
+{
+    return create(std::move(session), Request::Kind::create_container, std::move(path), std::move(terms));
+}
+
+store::Request<Response> create_generation(SessionPtr session, std::string path, Terms terms)
+{
+    auto creation =
+        store::as_step(create(std::move(session), Request::Kind::create_persistent, std::move(path), std::move(terms)));
+    auto created = co_await creation;
+    created.of_generation = !created.exists();
+    co_return created;
+}
+
 } // namespace tenure::zookeeper

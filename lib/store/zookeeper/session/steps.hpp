@@ -46,4 +46,9 @@ struct NodeSnapshot {
 [[nodiscard]] store::Step<NodeSnapshot>
 read_node(SessionPtr const& session, std::string path, std::string generation, bool after_write);
 
+/** Creates the parent of a range, and the chroot above it. The response is that of the last creation. */
+[[nodiscard]] store::Request<Response> create_parent(SessionPtr session, std::string path, Terms terms = {});
+/** As above for a generation. */
+[[nodiscard]] store::Request<Response> create_generation(SessionPtr session, std::string path, Terms terms = {});
+
 } // namespace tenure::zookeeper
