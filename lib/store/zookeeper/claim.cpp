@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -24,313 +27,273 @@ constexpr int surprises_allowed = 8;
 /// limit of keys of a pool that are read to find one that can expire
 constexpr std::uint32_t busy_keys_read = 64;
 
-class NodeClaim : public std::enable_shared_from_this<NodeClaim>
-{
-public:
-    NodeClaim(EnsemblePtr ensemble, ClaimRequest request, ReplyHandler<ClaimReply> handler)
-        : ensemble_(std::move(ensemble))
-        , request_(std::move(request))
-        , handler_(std::move(handler))
-        , nodes_(ensemble_->nodes(*request_.range))
-        , bytes_(SessionRoom::bytes_of(nodes_.path(request_.range->count - 1)))
-        , attempts_(ensemble_->attempts_of(request_.owner, *request_.range, request_.ttl, bytes_))
-        , session_(attempts_->session)
-        , use_(session_->use())
-        , room_(session_->room().reserve(bytes_))
+/** One attempt of an owner, until it is answered. */
+struct Attempt {
+    Attempt(EnsemblePtr through, ClaimRequest what)
+        : ensemble(std::move(through))
+        , request(std::move(what))
+        , nodes(ensemble->nodes(*request.range))
+        , bytes(SessionRoom::bytes_of(nodes.path(request.range->count - 1)))
+        , attempts(ensemble->attempts_of(request.owner, *request.range, request.ttl, bytes))
+        , session(attempts->session)
+        , use(session->use())
+        , room(session->room().reserve(bytes))
     {
     }
 
-    void start()
+    /** Another claim may begin. */
+    void end()
     {
-        if (session_->connected())
-            wait_for_turn();
-        else
-            session_->when_connected(request_.not_after, [self = shared_from_this()](Failure const* why) {
-                if (why != nullptr)
-                    self->answer(*why);
-                else
-                    self->wait_for_turn();
-            });
+        room.give_back();
+        place = {};
     }
 
-private:
-    void wait_for_turn()
-    {
-        // never answers inside this call
-        session_->claims().begin(
-            request_.not_after, [self = shared_from_this()](std::variant<store::ClaimWindow::Place, Failure>&& turn) {
-                if (auto* const failure = std::get_if<Failure>(&turn)) {
-                    self->answer(std::move(*failure));
-                    return;
-                }
-                if (!self->session_->connected()) {
-                    self->start(); // the connection was lost while it waited: others may have the place
-                    return;
-                }
-                self->place_ = std::move(std::get<store::ClaimWindow::Place>(turn));
-                self->begin();
-            });
-    }
-
-    void answer(ClaimReply reply)
-    {
-        room_.give_back();
-        place_ = {};
-        handler_(std::move(reply));
-    }
-
-    void begin()
-    {
-        if (request_.earliest_attempt) {
-            // only this process can have created nodes for the owner
-            tries_earlier_ = true;
-            earlier_ = ensemble_->registry().find_all(request_.owner, *request_.range);
-        }
-        try_next();
-    }
-
-    /** Sends a step, the first one behind those of claims that have begun. */
-    void ask(Request request, ResponseHandler handler)
-    {
-        auto const urgency = std::exchange(first_step_, false) ? Urgency::first_step : Urgency::later_step;
-        session_->ask(std::move(request), std::move(handler), terms(urgency));
-    }
     [[nodiscard]] Terms terms(Urgency urgency) const
     {
-        return {urgency, request_.not_after, {attempts_, &attempts_->given_back}};
+        return {urgency, request.not_after, {attempts, &attempts->given_back}};
     }
-
-    /** Tries the nodes of earlier attempts, then those keys that seem to be free. */
-    void try_next()
+    /** Of the next step: the first one waits behind those of claims that have begun. */
+    [[nodiscard]] Terms next_terms()
     {
-        if (tries_earlier_)
-            try_earlier();
-        else if (request_.range->count == 1)
-            create(add(0));
-        else if (taken_.empty())
-            list_keys();
-        else
-            try_free();
+        return terms(std::exchange(first_step, false) ? Urgency::first_step : Urgency::later_step);
     }
 
-    /** Creates each node that the owner may already have. If the creation is refused because the node exists, the
-     *  leader has decided that, so the following read is not stale. */
-    void try_earlier()
+    [[nodiscard]] OwnedNodePtr add(std::uint32_t index) const
     {
-        while (!earlier_.empty() && earlier_.back()->state == OwnedNode::State::gone)
-            earlier_.pop_back();
-        if (earlier_.empty()) {
-            tries_earlier_ = false;
-            try_next();
-            return;
-        }
-        auto node = std::move(earlier_.back());
-        earlier_.pop_back();
-        create(std::move(node));
+        return ensemble->registry().add(
+            session, request.range, index, nodes.path(index), nodes.generation(index), request.owner);
     }
-
-    void list_keys()
-    {
-        // both are the first step
-        session_->ask({Request::Kind::sync, nodes_.parent()}, [](Response const&) {}, terms(Urgency::first_step));
-        ask({Request::Kind::children, nodes_.parent()}, [self = shared_from_this()](Response const& response) {
-            if (response.code != ZOK && response.code != ZNONODE) {
-                self->fail(response, self->request_.range->describe());
-                return;
-            }
-            self->taken_.assign(self->request_.range->count, false);
-            for (auto const& name : response.children)
-                if (auto const index = self->nodes_.index_of(name))
-                    self->taken_[*index] = true;
-            self->try_free();
-        });
-    }
-
-    void try_free()
-    {
-        for (; next_ < request_.range->count; ++next_)
-            if (!taken_[next_] && !ensemble_->registry().creating(nodes_.path(next_))) {
-                create(add(next_++));
-                return;
-            }
-        read_busy(0);
-    }
-
-    [[nodiscard]] OwnedNodePtr add(std::uint32_t index)
-    {
-        return ensemble_->registry().add(
-            session_, request_.range, index, nodes_.path(index), nodes_.generation(index), request_.owner);
-    }
-
     /** Removes a node that this attempt has not created; an earlier one may have. */
-    void forget(OwnedNode& node)
+    void forget(OwnedNode& node) const
     {
-        if (!request_.earliest_attempt)
-            ensemble_->registry().remove(node);
+        if (!request.earliest_attempt)
+            ensemble->registry().remove(node);
     }
 
-    void create(OwnedNodePtr node)
+    /** True if it tries again after a node has appeared or vanished between two requests. */
+    [[nodiscard]] bool tolerates_surprise() { return ++surprises <= surprises_allowed; }
+
+    [[nodiscard]] Failure failed_read(Response const& response, std::string const& what) const
     {
-        if (request_.not_after.over(ensemble_->runtime().now())) {
-            forget(*node);
-            ensemble_->runtime().post([self = shared_from_this()] { self->answer(Failure::dropped()); });
-            return;
-        }
-        ensemble_->registry().begin_creating(*node);
-        ask({Request::Kind::claim, node->path, encode(request_.owner, session_->timeout()), 0, false, node->generation},
-            [self = shared_from_this(), node](Response const& response) {
-                if (response.code == ZNODEEXISTS) {
-                    self->read_holder(node);
-                    return;
-                }
-                self->ensemble_->registry().end_creating(*node);
-                if (response.code == ZOK)
-                    self->granted(node, response);
-                else if (response.code == ZNONODE)
-                    self->create_missing(node, response.of_generation);
-                else
-                    self->create_failed(*node, response);
-            });
+        return not_written(ensemble->failure(response, what));
     }
 
-    void create_missing(OwnedNodePtr const& node, bool generation)
-    {
-        auto created = [self = shared_from_this(), node](Response const& response) {
-            if (response.exists() && ++self->surprises_ <= surprises_allowed)
-                self->create(node);
-            else
-                self->create_failed(*node, response);
-        };
-        if (generation)
-            create_generation(session_, node->generation, terms(Urgency::later_step)).start(std::move(created));
-        else
-            create_parent(session_, nodes_.parent(), terms(Urgency::later_step)).start(std::move(created));
-    }
-
-    void read_holder(OwnedNodePtr const& node)
-    {
-        ask({Request::Kind::get, node->path}, [self = shared_from_this(), node](Response const& read) {
-            self->ensemble_->registry().end_creating(*node);
-            if (read.code == ZOK && node->still_owned(read))
-                self->granted(node, read);
-            else if (read.code == ZNONODE && ++self->surprises_ <= surprises_allowed)
-                self->create(node);
-            else if (read.code == ZOK || read.code == ZNONODE || read.code == ZNOAUTH) {
-                self->foreign_ = read.code == ZOK && read.stat.ephemeral_owner == 0;
-                self->ensemble_->registry().remove(*node);
-                self->taken_by_another();
-            } else {
-                // the node existed before
-                self->forget(*node);
-                self->fail(read, self->request_.range->key(node->index));
-            }
-        });
-    }
-
-    void taken_by_another()
-    {
-        if (!tries_earlier_ && request_.range->count == 1)
-            answer(Busy{std::nullopt, foreign_});
-        else
-            try_next();
-    }
-
-    void granted(OwnedNodePtr node, Response const& response)
-    {
-        // A repeated claim may find one node twice. Only one entry may remain, because the other would not be renewed
-        // and expire.
-        auto& registry = ensemble_->registry();
-        if (auto other = registry.holder_of(request_.owner, node->path, response.stat.czxid);
-            other != nullptr && other != node) {
-            registry.remove(*node);
-            node = std::move(other);
-        }
-        if (node->state == OwnedNode::State::gone) {
-            if (response.stat.ephemeral_owner != session_->id()) {
-                // the session expired before the response was delivered
-                answer(Failure::unknown(
-                    errc::store_unavailable, ensemble_->name() + ": " + node->path + ": the session expired"));
-                return;
-            }
-            // the other claim gave the node up as taken before this one created it
-            node = add(node->index);
-        }
-        node->state = OwnedNode::State::held;
-        // a read of the node says nothing about its generation
-        if (response.generation_version || node->czxid != response.stat.czxid)
-            node->generation_version = response.generation_version;
-        node->czxid = response.stat.czxid;
-        node->session_id = node->session->id();
-        Granted granted;
-        granted.index = node->index;
-        granted.fencing_token = request_.fencing ? static_cast<std::uint64_t>(response.stat.czxid) : 0;
-        granted.ttl = node->session->timeout();
-        granted.since = node->session->proven();
-        granted.handle = node;
-        registry.extend(*node, granted.since + granted.ttl);
-        answer(std::move(granted));
-    }
-
-    void create_failed(OwnedNode& node, Response const& response)
-    {
-        auto failure = ensemble_->failure(response, *request_.range, node.index);
-        if (!failure.may_take_effect())
-            forget(node);
-        answer(std::move(failure));
-    }
-
-    /** All keys are held. A node without a session never expires, so it searches for a node that can. */
-    void read_busy(std::uint32_t index)
-    {
-        if (index >= std::min(request_.range->count, busy_keys_read)) {
-            answer(Busy{std::nullopt, index == request_.range->count});
-            return;
-        }
-        ask({Request::Kind::get, nodes_.path(index)}, [self = shared_from_this(), index](Response const& read) {
-            if (read.code == ZOK && read.stat.ephemeral_owner == 0)
-                self->read_busy(index + 1);
-            else if (read.code == ZOK || read.code == ZNONODE || read.code == ZNOAUTH)
-                self->answer(Busy{std::nullopt, false});
-            else
-                self->fail(read, self->request_.range->describe());
-        });
-    }
-
-    void fail(Response const& response, std::string const& what)
-    {
-        answer(not_written(ensemble_->failure(response, what)));
-    }
-
-    EnsemblePtr ensemble_;
-    ClaimRequest request_;
-    ReplyHandler<ClaimReply> handler_;
-    RangeNodes nodes_;
+    EnsemblePtr ensemble;
+    ClaimRequest request;
+    RangeNodes nodes;
     /// of the longest path that it may create
-    std::size_t bytes_;
-    std::shared_ptr<Ensemble::Attempts> attempts_;
-    SessionPtr session_;
-    Session::Use use_;
+    std::size_t bytes;
+    std::shared_ptr<Ensemble::Attempts> attempts;
+    SessionPtr session;
+    Session::Use use;
     /// until it is answered
-    SessionRoom::Taken room_;
+    SessionRoom::Taken room;
     /// from its turn until it is answered
-    store::ClaimWindow::Place place_;
-    bool first_step_ = true;
-    /// nodes of earlier attempts that are still to be tried
-    std::vector<OwnedNodePtr> earlier_;
-    bool tries_earlier_ = false;
-    /// keys that had a node in the last listing; empty before it
-    std::vector<bool> taken_;
-    std::uint32_t next_ = 0;
-    int surprises_ = 0;
+    store::ClaimWindow::Place place = {};
+    bool first_step = true;
+    int surprises = 0;
     /// the last node that blocked the claim has no session
-    bool foreign_ = false;
+    bool foreign = false;
 };
+using AttemptPtr = std::shared_ptr<Attempt>;
+
+/// nullopt: the claim has its turn, or another client has the node
+using EarlyReply = std::optional<ClaimReply>;
+
+/** Waits for a connection, and for the claim's turn on it. */
+store::Request<EarlyReply> wait_for_turn(AttemptPtr attempt)
+{
+    using Turn = std::variant<store::ClaimWindow::Place, Failure>;
+    auto const& session = attempt->session;
+    for (;;) {
+        if (!session->connected()) {
+            auto connection = connect(session, attempt->request.not_after);
+            if (auto const why = co_await connection)
+                co_return *why;
+        }
+        store::Step<Turn> turn([&](OneShot<void(Turn&&)> handler) {
+            session->claims().begin(attempt->request.not_after, std::move(handler));
+        });
+        auto place = co_await turn;
+        if (session->connected()) {
+            attempt->place = std::move(place);
+            co_return std::nullopt;
+        }
+        // the connection was lost while it waited: others may have the place
+    }
+}
+
+ClaimReply granted(Attempt const& attempt, OwnedNodePtr node, Response const& response)
+{
+    // A repeated claim may find one node twice. Only one entry may remain, because the other would not be renewed and
+    // expire.
+    auto const& request = attempt.request;
+    auto& registry = attempt.ensemble->registry();
+    if (auto other = registry.holder_of(request.owner, node->path, response.stat.czxid);
+        other != nullptr && other != node) {
+        registry.remove(*node);
+        node = std::move(other);
+    }
+    if (node->state == OwnedNode::State::gone) {
+        // the session expired before the response was delivered
+        if (response.stat.ephemeral_owner != attempt.session->id())
+            return Failure::unknown(
+                errc::store_unavailable, attempt.ensemble->name() + ": " + node->path + ": the session expired");
+        // the other claim gave the node up as taken before this one created it
+        node = attempt.add(node->index);
+    }
+    node->state = OwnedNode::State::held;
+    // a read of the node says nothing about its generation
+    if (response.generation_version || node->czxid != response.stat.czxid)
+        node->generation_version = response.generation_version;
+    node->czxid = response.stat.czxid;
+    node->session_id = node->session->id();
+    Granted granted;
+    granted.index = node->index;
+    granted.fencing_token = request.fencing ? static_cast<std::uint64_t>(response.stat.czxid) : 0;
+    granted.ttl = node->session->timeout();
+    granted.since = node->session->proven();
+    granted.handle = node;
+    registry.extend(*node, granted.since + granted.ttl);
+    return granted;
+}
+
+store::Request<Response> create_missing(Attempt const& attempt, OwnedNode const& node, bool generation)
+{
+    auto terms = attempt.terms(Urgency::later_step);
+    return generation ? create_generation(attempt.session, node.generation, std::move(terms))
+                      : create_parent(attempt.session, attempt.nodes.parent(), std::move(terms));
+}
+
+/** Creates a node that the owner may already have. If the creation is refused because the node exists, the leader has
+ *  decided that, so the following read is not stale. */
+store::Request<EarlyReply> create(AttemptPtr attempt, OwnedNodePtr node)
+{
+    auto const& request = attempt->request;
+    auto const& session = attempt->session;
+    auto& registry = attempt->ensemble->registry();
+    for (;;) {
+        if (request.not_after.over(attempt->ensemble->runtime().now())) {
+            attempt->forget(*node);
+            auto turn = next_turn(attempt->ensemble->runtime());
+            co_await turn;
+            co_return Failure::dropped();
+        }
+        registry.begin_creating(*node);
+        Request claim{Request::Kind::claim, node->path, encode(request.owner, session->timeout())};
+        claim.generation = node->generation;
+        auto creation = ask(session, std::move(claim), attempt->next_terms());
+        auto created = co_await creation;
+        if (created.code == ZNODEEXISTS) {
+            auto read = ask(session, {Request::Kind::get, node->path}, attempt->next_terms());
+            auto const found = co_await read;
+            registry.end_creating(*node);
+            if (found.code == ZOK && node->still_owned(found))
+                co_return granted(*attempt, node, found);
+            if (found.code == ZNONODE && attempt->tolerates_surprise())
+                continue;
+            if (found.code == ZOK || found.code == ZNONODE || found.code == ZNOAUTH) {
+                attempt->foreign = found.code == ZOK && found.stat.ephemeral_owner == 0;
+                registry.remove(*node);
+                co_return std::nullopt;
+            }
+            // the node existed before
+            attempt->forget(*node);
+            co_return attempt->failed_read(found, request.range->key(node->index));
+        }
+        registry.end_creating(*node);
+        if (created.code == ZOK)
+            co_return granted(*attempt, node, created);
+        if (created.code == ZNONODE) {
+            auto missing = store::as_step(create_missing(*attempt, *node, created.of_generation));
+            created = co_await missing;
+            if (created.exists() && attempt->tolerates_surprise())
+                continue;
+        }
+        auto failure = attempt->ensemble->failure(created, *request.range, node->index);
+        if (!failure.may_take_effect())
+            attempt->forget(*node);
+        co_return failure;
+    }
+}
+
+/** All keys are held. A node without a session never expires, so it searches for a node that can. */
+store::Request<ClaimReply> reply_busy(AttemptPtr attempt)
+{
+    auto const& range = *attempt->request.range;
+    for (std::uint32_t index = 0; index < std::min(range.count, busy_keys_read); ++index) {
+        auto read = ask(attempt->session, {Request::Kind::get, attempt->nodes.path(index)}, attempt->next_terms());
+        auto const found = co_await read;
+        if (found.code == ZOK && found.stat.ephemeral_owner == 0)
+            continue;
+        if (found.code == ZOK || found.code == ZNONODE || found.code == ZNOAUTH)
+            co_return Busy{std::nullopt, false};
+        co_return attempt->failed_read(found, range.describe());
+    }
+    co_return Busy{std::nullopt, range.count <= busy_keys_read};
+}
+
+/** Claims a key of a pool: the first that has no node in a list of the children, on a collision the next. */
+store::Request<ClaimReply> claim_of_pool(AttemptPtr attempt)
+{
+    auto const& range = *attempt->request.range;
+    auto const& nodes = attempt->nodes;
+    // both are the first step
+    sync(*attempt->session, nodes.parent(), attempt->terms(Urgency::first_step));
+    auto list = ask(attempt->session, {Request::Kind::children, nodes.parent()}, attempt->next_terms());
+    auto const listed = co_await list;
+    if (listed.code != ZOK && listed.code != ZNONODE)
+        co_return attempt->failed_read(listed, range.describe());
+    std::vector<bool> taken(range.count);
+    for (auto const& name : listed.children)
+        if (auto const index = nodes.index_of(name))
+            taken[*index] = true;
+    for (std::uint32_t index = 0; index < range.count; ++index)
+        if (!taken[index] && !attempt->ensemble->registry().creating(nodes.path(index))) {
+            auto creation = store::as_step(create(attempt, attempt->add(index)));
+            if (auto reply = co_await creation)
+                co_return std::move(*reply);
+        }
+    auto busy = store::as_step(reply_busy(attempt));
+    co_return co_await busy;
+}
+
+/** Tries the nodes of earlier attempts, then those keys that seem to be free. */
+store::Request<ClaimReply> claim_in_steps(AttemptPtr attempt)
+{
+    auto const& request = attempt->request;
+    auto wait = store::as_step(wait_for_turn(attempt));
+    if (auto reply = co_await wait)
+        co_return std::move(*reply);
+    // only this process can have created nodes for the owner
+    std::vector<OwnedNodePtr> earlier;
+    if (request.earliest_attempt)
+        earlier = attempt->ensemble->registry().find_all(request.owner, *request.range);
+    for (; !earlier.empty(); earlier.pop_back())
+        if (earlier.back()->state != OwnedNode::State::gone) {
+            auto creation = store::as_step(create(attempt, earlier.back()));
+            if (auto reply = co_await creation)
+                co_return std::move(*reply);
+        }
+    if (request.range->count > 1) {
+        auto pool = store::as_step(claim_of_pool(attempt));
+        co_return co_await pool;
+    }
+    auto creation = store::as_step(create(attempt, attempt->add(0)));
+    if (auto reply = co_await creation)
+        co_return std::move(*reply);
+    co_return Busy{std::nullopt, attempt->foreign};
+}
 
 } // namespace
 
 void claim(EnsemblePtr ensemble, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
-    std::make_shared<NodeClaim>(std::move(ensemble), std::move(request), std::move(handler))->start();
+    auto const attempt = std::make_shared<Attempt>(std::move(ensemble), std::move(request));
+    claim_in_steps(attempt).start([attempt, handler = std::move(handler)](ClaimReply reply) mutable {
+        attempt->end();
+        handler(std::move(reply));
+    });
 }
 
 } // namespace tenure::zookeeper
