@@ -202,6 +202,7 @@ if(TENURE_ZOOKEEPER)
       store/zookeeper/session/node_registry.cpp
       store/zookeeper/session/session.cpp
       store/zookeeper/session/session_requests.cpp
+      store/zookeeper/session/session_waiting.cpp
       store/zookeeper/session/steps.cpp
   )
   # The whole library sees the C client's header through one target, and hands it on to those who link it statically.
