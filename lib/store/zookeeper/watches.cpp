@@ -2,8 +2,6 @@
 // Watches: watches of nodes for waiters.
 #include "watches.hpp"
 
-#include "store/zookeeper/session/steps.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -98,7 +96,7 @@ void Watches::changed(std::string const& path)
     if (found->second.arming)
         found->second.again = true;
     else
-        arm(path);
+        arm(shared_from_this(), path).start([](std::monostate) {});
 }
 
 void Watches::on_event(SessionEvent const& event)
@@ -147,45 +145,39 @@ void Watches::on_connection(bool connected)
             });
 }
 
-void Watches::arm(std::string const& path)
+store::Request<std::monostate> Watches::arm(std::shared_ptr<Watches> self, std::string path)
 {
-    auto& watched = watched_.at(path);
-    watched.arming = true;
-    watched.again = false;
-    auto const kind = watched.is_parent ? Request::Kind::children : Request::Kind::exists;
-    session_->ask(
-        {.kind = kind, .path = path, .watch = true}, [self = shared_from_this(), path, kind](Response const& response) {
-            if (response.code == ZNONODE && kind == Request::Kind::children)
-                self->create_and_arm(path);
-            else
-                self->armed(path, response);
-        });
+    auto const& session = self->session_;
+    for (;;) {
+        auto& watched = self->watched_.at(path);
+        watched.arming = true;
+        watched.again = false;
+        auto const kind = watched.is_parent ? Request::Kind::children : Request::Kind::exists;
+        auto setting = ask(session, {.kind = kind, .path = path, .watch = true});
+        auto response = co_await setting;
+        // there is no parent to watch before the first key is taken, or after the server removed an empty one
+        bool const no_parent = response.code == ZNONODE && kind == Request::Kind::children;
+        if (no_parent) {
+            auto creation = store::as_step(create_parent(session, path));
+            response = co_await creation;
+        }
+        auto const found = self->watched_.find(path);
+        if (found == self->watched_.end()) {
+            session->unwatch(path);
+            co_return std::monostate();
+        }
+        if (no_parent && response.exists())
+            continue;
+        found->second.arming = false;
+        if (found->second.again && session->connected())
+            continue;
+        self->armed(path, found->second.is_parent, response);
+        co_return std::monostate();
+    }
 }
 
-/** There is no parent to watch before the first key is taken, or after the server removed an empty one. */
-void Watches::create_and_arm(std::string const& path)
+void Watches::armed(std::string const& path, bool is_parent, Response const& response) const
 {
-    create_parent(session_, path).start([self = shared_from_this(), path](Response const& created) {
-        if (created.exists() && self->watched_.contains(path))
-            self->arm(path);
-        else
-            self->armed(path, created);
-    });
-}
-
-void Watches::armed(std::string const& path, Response const& response)
-{
-    auto const found = watched_.find(path);
-    if (found == watched_.end()) {
-        session_->unwatch(path);
-        return;
-    }
-    found->second.arming = false;
-    if (found->second.again && session_->connected()) {
-        arm(path);
-        return;
-    }
-    bool const is_parent = found->second.is_parent;
     if (response.code != ZOK && (response.code != ZNONODE || is_parent)) {
         // without a connection it is set again once there is one
         if (is_answered(response.code))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "store/zookeeper/session/ensemble.hpp"
+#include "store/zookeeper/session/steps.hpp"
 
 #include <tenure/backend/backend.hpp>
 
@@ -9,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace tenure::zookeeper
@@ -56,9 +58,9 @@ private:
     void on_node_event(SessionEvent const& event);
     void on_connection(bool connected);
     void changed(std::string const& path);
-    void arm(std::string const& path);
-    void create_and_arm(std::string const& path);
-    void armed(std::string const& path, Response const& response);
+    /** Sets the server's watch of a node, again while changes happen meanwhile. */
+    [[nodiscard]] static store::Request<std::monostate> arm(std::shared_ptr<Watches> self, std::string path);
+    void armed(std::string const& path, bool is_parent, Response const& response) const;
     void notify(std::string const& path, Notify const& how) const;
 
     EnsemblePtr ensemble_;
