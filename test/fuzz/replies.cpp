@@ -4,6 +4,7 @@
 #include "store/redis/replies.hpp"
 #include "store/redis/diagnose/clocks.hpp"
 #include "store/redis/link/connection_handshake.hpp"
+#include "store/redis/scripts/scripts.hpp"
 #include "store/redis/sentinel/sentinel_reply.hpp"
 #include "store/redis/wire/parser.hpp"
 #include "store/redis/wire/server_error.hpp"

@@ -7,10 +7,8 @@
 #include <tenure/owner.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <span>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -54,21 +52,6 @@ std::optional<PageClosed> read_closed(Parts parts)
     bool const is_closed = parts.size() == 2 && parts[0].is_integer() && parts[0].as_integer() == -2 &&
                            parts[1].is_integer() && parts[1].as_integer() > 0;
     return is_closed ? std::optional(PageClosed{at_most_a_year(parts[1].as_integer())}) : std::nullopt;
-}
-
-std::optional<ReleaseNotes> read_notes(std::string_view text)
-{
-    ReleaseNotes notes;
-    if (text.starts_with('!')) {
-        notes.publish_refused = true;
-        text.remove_prefix(1);
-    }
-    if (text.starts_with('?')) {
-        notes.line_refusal = text.substr(1);
-        // an empty note is malformed
-        return notes.line_refusal.empty() ? std::nullopt : std::optional(notes);
-    }
-    return text.empty() ? std::optional(notes) : std::nullopt;
 }
 
 // The script's fields per key: index, value, remaining ms, token.
@@ -201,32 +184,6 @@ std::optional<std::string_view> read_renewed_flags(resp::Value const& reply, std
     bool const understood =
         reply.is_string() && flags.size() == keys && flags.find_first_not_of("01") == std::string_view::npos;
     return understood ? std::optional(flags) : std::nullopt;
-}
-
-std::optional<ReleaseFlags> read_release_flags(resp::Value const& reply, std::size_t keys)
-{
-    auto const text = reply.as_string();
-    if (!reply.is_string() || text.size() < keys ||
-        text.substr(0, keys).find_first_not_of("012") != std::string_view::npos)
-        return std::nullopt;
-    auto const notes = read_notes(text.substr(keys));
-    if (!notes)
-        return std::nullopt;
-    return ReleaseFlags{text.substr(0, keys), *notes};
-}
-
-std::optional<WithdrawnKeys> read_withdrawn_keys(resp::Value const& reply)
-{
-    auto const text = reply.as_string();
-    WithdrawnKeys keys;
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), keys.count);
-    if (!reply.is_string() || error != std::errc{})
-        return std::nullopt;
-    auto const notes = read_notes(text.substr(static_cast<std::size_t>(end - text.data())));
-    if (!notes)
-        return std::nullopt;
-    keys.notes = *notes;
-    return keys;
 }
 
 bool read_key_states(resp::Value const& reply, std::uint32_t count, std::vector<KeyState>& states)

@@ -72,28 +72,6 @@ read_shared_page_reply(resp::Value const& reply, std::uint32_t keys, std::size_t
  *  reply; nullopt if it is malformed. */
 [[nodiscard]] std::optional<std::string_view> read_renewed_flags(resp::Value const& reply, std::size_t keys);
 
-/** Additions of the releasing scripts to their replies (see scripts.hpp); views of the reply. */
-struct ReleaseNotes {
-    bool publish_refused = false;
-    /// the server's error text; empty: the line was not refused
-    std::string_view line_refusal;
-};
-
-struct ReleaseFlags {
-    /// '0', '1' or '2' for each key
-    std::string_view keys;
-    ReleaseNotes notes;
-};
-/** Reads the answer for `keys` keys; unset if it is malformed. */
-[[nodiscard]] std::optional<ReleaseFlags> read_release_flags(resp::Value const& reply, std::size_t keys);
-
-struct WithdrawnKeys {
-    std::uint32_t count = 0;
-    ReleaseNotes notes;
-};
-/** Reads the answer to a withdrawal; unset if it is malformed. */
-[[nodiscard]] std::optional<WithdrawnKeys> read_withdrawn_keys(resp::Value const& reply);
-
 /** Reads the inspecting script's answer (see scripts.hpp) about the next `count` keys and appends a state for each.
  *  Returns false and appends nothing if it is malformed. */
 [[nodiscard]] bool read_key_states(resp::Value const& reply, std::uint32_t count, std::vector<KeyState>& states);

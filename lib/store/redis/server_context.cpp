@@ -2,7 +2,7 @@
 // ServerContext: facts about a server, and its failures.
 #include "server_context.hpp"
 
-#include "replies.hpp"
+#include "store/redis/scripts/scripts.hpp"
 #include "store/redis/wire/server_error.hpp"
 
 #include <tenure/errc.hpp>

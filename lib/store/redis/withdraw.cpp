@@ -3,7 +3,6 @@
 #include "operations.hpp"
 
 #include "key_names.hpp"
-#include "replies.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <store/ended_claim.hpp>

@@ -4,7 +4,6 @@
 
 #include "store/redis/key_names.hpp"
 #include "store/redis/operations.hpp"
-#include "store/redis/replies.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <store/gather.hpp>

@@ -3,11 +3,14 @@
 
 #include "store/redis/link/connection.hpp"
 #include "store/redis/wire/command.hpp"
+#include "store/redis/wire/value.hpp"
 
 #include <tenure/clock.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -59,6 +62,28 @@ void run_script_once(CommandChannel& channel, ScriptCall const& call, bool by_te
 
 /** Runs the script by its name, and by its text if the server does not know the name. */
 void run_script(std::shared_ptr<CommandChannel> const& channel, ScriptCall call, OutcomeHandler handler);
+
+/** Additions of the releasing scripts to their replies (see `scripts::release`); views of the reply. */
+struct ReleaseNotes {
+    bool publish_refused = false;
+    /// the server's error text; empty: the line was not refused
+    std::string_view line_refusal;
+};
+
+struct ReleaseFlags {
+    /// '0', '1' or '2' for each key
+    std::string_view keys;
+    ReleaseNotes notes;
+};
+/** Reads the answer for `keys` keys; unset if it is malformed. */
+[[nodiscard]] std::optional<ReleaseFlags> read_release_flags(resp::Value const& reply, std::size_t keys);
+
+struct WithdrawnKeys {
+    std::uint32_t count = 0;
+    ReleaseNotes notes;
+};
+/** Reads the answer to a withdrawal; unset if it is malformed. */
+[[nodiscard]] std::optional<WithdrawnKeys> read_withdrawn_keys(resp::Value const& reply);
 
 } // namespace tenure::redis
 
