@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace tenure::engine
@@ -54,7 +55,10 @@ void Core::start()
     } else {
         tell_end_of(context, weak);
     }
-    releases_->tell_to(shared_from_this());
+    releases_->on_done([weak](ReleaseQueue::Finished const& done) {
+        if (auto const core = weak.lock())
+            core->release_done(done);
+    });
     runtime_->strand().execute([self = shared_from_this(), weak] {
         if (!self->closed_)
             self->backend_->on_reachable([weak] {
@@ -168,9 +172,8 @@ void Core::release(LeaseRecordPtr const& record, ReleaseQueue::PendingReleasePtr
     }
     if (record->notifications())
         queues_.release_begins(*record->claim().range, now);
-    releases_->release(
-        pending, record->claim_ptr(), ReleaseQueue::Reason::lease_over, record->notifications(), now,
-        record->machine.longest_ttl());
+    releases_->begin(
+        KeyToFree{record->claim_ptr(), record->notifications()}, record->machine.longest_ttl(), now, pending);
     withdraw_second_key(*record);
 }
 
@@ -185,40 +188,27 @@ void Core::detach(LeaseRecordPtr const& record, milliseconds remaining, std::sha
     // the key stays taken at least for its quarantine
     auto const keep_for =
         remaining > milliseconds{0} ? std::max(remaining, record->claim().reuse_after) : milliseconds{0};
-    releases_->detach({record, keep_for, std::move(call)}, now, record->machine.longest_ttl());
+    releases_->begin(Detachment{record, keep_for, std::move(call)}, record->machine.longest_ttl(), now);
 }
 
-void Core::kept(ReleaseOutcome outcome)
+void Core::release_done(ReleaseQueue::Finished const& done)
 {
-    if (outcome == ReleaseOutcome::released)
-        add_one(counters_.detached);
-    else if (outcome == ReleaseOutcome::was_lost)
-        add_one(counters_.released_not_owner);
-}
-
-void Core::detachment_ends(LeaseRecord& record)
-{
-    record.detachment_ends();
-    // only now: an earlier request might free the key that is to be kept
-    withdraw_second_key(record);
-}
-
-void Core::given_back(ReleaseQueue::Reason reason, ReleaseOutcome outcome)
-{
-    if (reason == ReleaseQueue::Reason::lease_over) {
-        if (outcome == ReleaseOutcome::released)
-            add_one(counters_.released);
-        else if (outcome == ReleaseOutcome::was_lost)
-            add_one(counters_.released_not_owner);
+    if (auto const* const detachment = std::get_if<Detachment>(&done.request)) {
+        detachment->record->detachment_ends();
+        // only now: an earlier request might free the key that is to be kept
+        withdraw_second_key(*detachment->record);
+    } else if (auto const* const key = std::get_if<KeyToFree>(&done.request)) {
+        if (done.named_another)
+            queues_.release_named_another(key->claim->range);
+        else
+            queues_.release_ends(*key->claim->range, done.outcome == ReleaseOutcome::released);
+    } else if (done.named_another) {
+        queues_.release_named_another(std::get<Withdrawal>(done.request).range);
     }
-}
-
-void Core::released(KeyRangePtr const& range, bool freed, bool named_another)
-{
-    if (named_another)
-        queues_.release_named_another(range);
-    else
-        queues_.release_ends(*range, freed);
+    if (releases_->idle()) {
+        lines_->work_ended();
+        close_if_idle();
+    }
 }
 
 void Core::withdraw_second_key(LeaseRecord const& record)
@@ -233,16 +223,15 @@ void Core::give_back(ClaimPtr claim, milliseconds lifetime, bool notifications)
 {
     add_one(counters_.given_back);
     if (!closed_)
-        releases_->release(
-            ReleaseQueue::make_item(), std::move(claim), ReleaseQueue::Reason::unwanted_grant, notifications,
-            runtime_->now(), lifetime);
+        releases_->begin(KeyToFree{std::move(claim), notifications, true}, lifetime, runtime_->now());
 }
 
 void Core::withdraw(
     KeyRangePtr range, std::string owner, milliseconds lifetime, bool notifications, milliseconds reuse_after)
 {
     if (!closed_)
-        releases_->withdraw(std::move(range), std::move(owner), notifications, reuse_after, runtime_->now(), lifetime);
+        releases_->begin(
+            Withdrawal{std::move(range), std::move(owner), notifications, reuse_after}, lifetime, runtime_->now());
 }
 
 void Core::handle_gone() noexcept

@@ -35,10 +35,7 @@ class Readiness;
 
 /** The engine of one store: the state that its acquisitions, leases and releases share. Everything runs on the strand
  *  unless stated otherwise. */
-class Core final : public std::enable_shared_from_this<Core>,
-                   public ReleaseQueue::Listener,
-                   public ContextUser,
-                   public OwnThread::Tenant
+class Core final : public std::enable_shared_from_this<Core>, public ContextUser, public OwnThread::Tenant
 {
 public:
     Core(
@@ -138,11 +135,8 @@ public:
         KeyRangePtr range, std::string owner, milliseconds lifetime, bool notifications, milliseconds reuse_after = {});
 
 private:
-    void given_back(ReleaseQueue::Reason reason, ReleaseOutcome outcome) override;
-    void released(KeyRangePtr const& range, bool freed, bool named_another) override;
-    void kept(ReleaseOutcome outcome) override;
-    void detachment_ends(LeaseRecord& record) override;
-    void all_given_back() override { close_if_idle(); }
+    /** A release, a detachment or a withdrawal has ended. */
+    void release_done(ReleaseQueue::Finished const& done);
     /** Ends the renewals of the lease. */
     void lease_ends(LeaseRecord& record, Instant now);
     /** Leases, acquisitions or releases are left. */

@@ -85,32 +85,36 @@ void Keeper::note_ttl(milliseconds ttl, int change)
     backend_->shortest_ttl(shortest_ttl_);
 }
 
-void Keeper::count_end(LeaseRecord& record, Instant now) noexcept
+void Keeper::forget(LeaseRecord& record, Instant now)
 {
+    if (!std::exchange(record.kept, false))
+        return;
     auto& name = counters_.names.at(record.name);
     take_one(counters_.held);
     take_one(name.held);
     name.holding_time.add(now - record.granted_at());
-}
-
-void Keeper::forget(LeaseRecord& record, Instant now)
-{
-    if (!record.kept)
-        return;
-    record.kept = false;
-    note_ttl(record.machine.ttl(), -1);
-    count_end(record, now);
     // keeps the record alive for the caller: the agenda may have owned it alone
     auto const alive = agenda_.take(record.agenda_place);
+    if (closed_)
+        return;
+    note_ttl(record.machine.ttl(), -1);
     lines_.work_ended();
 }
 
-void Keeper::remove(LeaseRecord& record, Instant now)
+void Keeper::end_lease(LeaseRecord& record, CancelReason reason, Instant now)
 {
+    // its holder has cancelled the token of a released lease, and notified its waiters
+    bool const released = reason == CancelReason::released;
+    auto const error = make_error_code(released ? errc::released : errc::lease_lost);
     record.machine.end();
+    record.claim().mark.ended.store(true, std::memory_order_release);
+    if (!released)
+        record.token().cancel(reason);
     // the holder may have observed the expiry (`cancelled()` cancels the token) before the timer ran
     report_loss(record);
-    finish_calls(record, 0, make_error_code(errc::released), false);
+    if (!released)
+        record.tell_risk_waiters(error);
+    finish_calls(record, 0, error, false);
     forget(record, now);
 }
 
@@ -198,7 +202,7 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
     if (!record->kept)
         return;
     if (step.fire != CancelReason::none) {
-        lose(record, step.fire);
+        end_lease(*record, step.fire, runtime_->now());
         return;
     }
     // after the begin of a release on another thread nothing is renewed: the release is on its way to this strand
@@ -208,8 +212,7 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
     }
     bool const was_at_risk = record->shows_risk();
     if (!record->publish()) {
-        record->machine.end();
-        lose(record, record->token().reason());
+        end_lease(*record, record->token().reason(), runtime_->now());
         return;
     }
     if (record->machine.at_risk() && !was_at_risk) {
@@ -298,31 +301,16 @@ void Keeper::answered(Renewal const& renewal, Instant sent, RenewReply const& re
     }
 }
 
-void Keeper::lose(LeaseRecordPtr const& record, CancelReason reason)
-{
-    record->claim().mark.ended.store(true, std::memory_order_release);
-    record->token().cancel(reason);
-    report_loss(*record);
-    record->tell_risk_waiters(make_error_code(errc::lease_lost));
-    finish_calls(*record, 0, make_error_code(errc::lease_lost), false);
-    forget(*record, runtime_->now());
-}
-
-bool Keeper::count_loss(LeaseRecord& record)
-{
-    auto const known = record.token().reason();
-    if (!is_loss(known) || std::exchange(record.loss_counted, true))
-        return false;
-    counters_.lost(known, counters_.names.at(record.name));
-    if (events_.wanted())
-        events_.happened(Event::Kind::lost, record, runtime_->now());
-    return true;
-}
-
 void Keeper::report_loss(LeaseRecord& record)
 {
-    if (count_loss(record))
-        lines_.lost(record, record.token().reason());
+    auto const reason = record.token().reason();
+    if (!is_loss(reason) || std::exchange(record.loss_counted, true))
+        return;
+    counters_.lost(reason, counters_.names.at(record.name));
+    if (events_.wanted())
+        events_.happened(Event::Kind::lost, record, runtime_->now());
+    if (!closed_)
+        lines_.lost(record, reason);
 }
 
 void Keeper::renew(LeaseRecordPtr const& record, milliseconds ttl, std::shared_ptr<Call<>> call)
@@ -371,18 +359,9 @@ void Keeper::close()
     closed_ = true;
     timer_.cancel();
     auto const now = runtime_->now();
-    for (auto const& record : agenda_.all()) {
-        if (!record->kept)
-            continue;
-        record->kept = false;
-        agenda_.take(record->agenda_place);
-        record->machine.end();
-        count_end(*record, now);
-        record->token().cancel(CancelReason::store_closed);
-        count_loss(*record);
-        record->tell_risk_waiters(make_error_code(errc::lease_lost));
-        finish_calls(*record, 0, make_error_code(errc::lease_lost), false);
-    }
+    for (auto const& record : agenda_.all())
+        if (record->kept)
+            end_lease(*record, CancelReason::store_closed, now);
 }
 
 } // namespace tenure::engine

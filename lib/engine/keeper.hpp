@@ -34,7 +34,7 @@ public:
     void add(LeaseRecordPtr const& record, Instant now);
 
     /** Removes a released lease, which is no longer renewed. */
-    void remove(LeaseRecord& record, Instant now);
+    void remove(LeaseRecord& record, Instant now) { end_lease(record, CancelReason::released, now); }
 
     /** Sends a renewal that the holder has requested. */
     void renew(LeaseRecordPtr const& record, milliseconds ttl, std::shared_ptr<Call<>> call);
@@ -80,14 +80,11 @@ private:
      *  they stay in one batch. */
     [[nodiscard]] std::uint64_t jitter(Instant now);
     void finish_calls(LeaseRecord& record, LeaseMachine::AttemptId answered, error_code error, bool only_that);
-    void lose(LeaseRecordPtr const& record, CancelReason reason);
-    /** Counts the loss once, and only if the token was cancelled. Returns true if it counted. */
-    bool count_loss(LeaseRecord& record);
-    /** Counts the loss, and logs it. */
+    /** Ends a lease that was released or lost, or whose store is closed. */
+    void end_lease(LeaseRecord& record, CancelReason reason, Instant now);
+    /** Counts and logs the loss once, and only if the token was cancelled. */
     void report_loss(LeaseRecord& record);
     void forget(LeaseRecord& record, Instant now);
-    /** Counts the end of a lease that was held. */
-    void count_end(LeaseRecord& record, Instant now) noexcept;
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<Backend> backend_;
@@ -107,6 +104,7 @@ private:
     Instant warns_from_ = Instant::min();
     std::uint64_t jitter_ = 0;
     Instant jitter_until_ = Instant::min();
+    /// leases end without a line and without a word to the store
     bool closed_ = false;
 };
 
