@@ -36,6 +36,7 @@ target_sources(
     engine/machines/lease_machine.cpp
     engine/machines/lease_terms.cpp
     engine/machines/release_machine.cpp
+    engine/machines/turn_machine.cpp
     locks/election.cpp
     locks/held_key.cpp
     locks/held_set.cpp

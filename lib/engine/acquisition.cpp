@@ -19,8 +19,6 @@ namespace
 
 /// limit of a single try; after it the claim counts as unanswered
 constexpr milliseconds longest_try{2000};
-/// Stop trying to send a claim this long before the deadline, so that the error can name the cause.
-constexpr Clock::duration time_for_words = milliseconds{10};
 constexpr Clock::duration shortest_patience = milliseconds{100};
 constexpr Clock::duration longest_patience = milliseconds{1000};
 
@@ -45,6 +43,9 @@ Acquisition::Acquisition(
     std::optional<std::uint32_t> prefers, Handler handler)
     : target_(std::move(target))
     , core_(target_->handle()->core())
+    , runtime_(*core_->runtime())
+    , store_log_(core_->store_log())
+    , events_(core_->events())
     , range_(target_->range())
     , terms_(terms)
     , name_(target_->name())
@@ -52,7 +53,8 @@ Acquisition::Acquisition(
     , is_try_(is_try)
     , prefers_(prefers)
     , handler_(std::move(handler))
-    , timer_(*core_->runtime())
+    , timer_(runtime_)
+    , turn_(*this, core_->queues(), range_, terms_.notifications)
 {
 }
 
@@ -66,9 +68,9 @@ void Acquisition::start(std::shared_ptr<Acquisition> self, asio::cancellation_sl
     if (slot.is_connected())
         slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type) {
             if (auto alive = weak.lock())
-                alive->core_->runtime()->post([alive] { alive->cancel(); });
+                alive->runtime_.post([alive] { alive->end_with(asio::error::operation_aborted); });
         });
-    auto const& strand = self->core_->runtime()->strand();
+    auto const& strand = self->runtime_.strand();
     strand.execute([self = std::move(self)] { self->begin(); });
 }
 
@@ -76,7 +78,7 @@ void Acquisition::begin()
 {
     if (!handler_)
         return;
-    started_ = core_->runtime()->now();
+    started_ = runtime_.now();
     if (core_->refuses_claims()) {
         finish(make_error_code(errc::closed));
         return;
@@ -85,61 +87,23 @@ void Acquisition::begin()
     AcquireMachine::Limits limits;
     limits.only_try = single;
     limits.deadline = later(started_, single ? std::min(terms_.ttl, longest_try) : wait_);
-    if (limits.deadline != Instant::max())
-        write_by_ = limits.deadline - std::min(time_for_words, (limits.deadline - started_) / 10);
     limits.patience = std::clamp<Clock::duration>(Clock::duration(terms_.ttl) / 3, shortest_patience, longest_patience);
     limits.hints = terms_.notifications;
     limits.silent_releases = core_->backend().capabilities().frees_silently;
     limits.longest_pause = terms_.max_poll_interval;
     machine_.emplace(limits);
+    write_by_ = machine_->write_by(started_);
     core_->add(shared_from_this());
-    contend(started_);
-}
-
-void Acquisition::contend(Instant now)
-{
     // a single try bypasses the wait queue
-    if (auto const queue = wait_ == milliseconds{0} ? nullptr : core_->queues().find(*range_)) {
-        // while the wait queue is closed, later acquisitions wait for their turn
-        if (queue->closed()) {
-            queue_ = queue;
-            queue_->join(*this);
-            carry_out(machine_->queue_up(now), now);
-            return;
-        }
-        lines_up_ = terms_.notifications && queue->lines_up();
-        if (auto const opens = queue->opens_at(now); opens > now) {
-            queue_ = core_->queues().find_or_make(range_);
-            queue_->join(*this);
-            carry_out(machine_->hold_back(opens, now), now);
-            return;
-        }
-    }
-    carry_out(machine_->ask_now(now), now);
+    carry_out(machine_->claim_at(single ? at_once : turn_.begin(started_), started_), started_);
 }
 
-void Acquisition::try_now()
+void Acquisition::claim_at(Instant when)
 {
     // its turn may end it, and then the core drops it
     auto const self = shared_from_this();
-    if (machine_ && !machine_->ended()) {
-        auto const now = core_->runtime()->now();
-        carry_out(machine_->ask_now(now), now);
-    }
-}
-
-void Acquisition::yield(Instant until)
-{
-    auto const self = shared_from_this();
-    auto const now = core_->runtime()->now();
-    carry_out(machine_->yield(until, now), now);
-}
-
-void Acquisition::hold_back(Instant until)
-{
-    auto const self = shared_from_this();
-    auto const now = core_->runtime()->now();
-    carry_out(machine_->hold_back(until, now), now);
+    auto const now = runtime_.now();
+    carry_out(machine_->claim_at(when, now), now);
 }
 
 void Acquisition::carry_out(AcquireMachine::Step const& step, Instant now)
@@ -166,7 +130,7 @@ void Acquisition::wake_at(Instant when)
             return;
         self.wakes_at_ = Instant::max();
         self.note_progress();
-        auto const now = self.core_->runtime()->now();
+        auto const now = self.runtime_.now();
         self.carry_out(self.machine_->tick(now), now);
     });
     wakes_at_ = when;
@@ -180,29 +144,13 @@ void Acquisition::note_progress()
 
 std::string Acquisition::make_owner()
 {
-    auto& runtime = *core_->runtime();
     OwnerDigits random;
-    runtime.random_bytes(random);
-    return tenure::make_owner(target_->owner_prefix(), runtime.wall_clock(), random);
-}
-
-Waits Acquisition::place()
-{
-    if (!terms_.notifications)
-        return Waits::no;
-    if (queue_)
-        return queue_->next_place();
-    return lines_up_ ? Waits::in_line : Waits::no;
-}
-
-bool Acquisition::may_stand_in_line() const noexcept
-{
-    return lines_up_ || (queue_ && queue_->may_stand_in_line());
+    runtime_.random_bytes(random);
+    return tenure::make_owner(target_->owner_prefix(), runtime_.wall_clock(), random);
 }
 
 void Acquisition::ask(Instant now)
 {
-    claims_overlap_ = claims_overlap_ || machine_->asking_more();
     if (!claim_) {
         claim_ = std::make_shared<Claim>();
         claim_->range = range_;
@@ -210,7 +158,7 @@ void Acquisition::ask(Instant now)
         claim_->reuse_after = terms_.reuse_after;
     }
     // in the wait queue all keys are known to be held, so it takes the first free one
-    auto const only = queue_ ? std::nullopt : prefers_;
+    auto const only = turn_.waits() ? std::nullopt : prefers_;
     ClaimRequest request;
     request.range = only ? one_of(*range_, *only) : range_;
     request.owner = claim_->owner;
@@ -221,7 +169,7 @@ void Acquisition::ask(Instant now)
     request.fencing = terms_.fencing;
     request.earliest_attempt = earliest_attempt_;
     request.reuse_after = terms_.reuse_after;
-    request.waits = only ? Waits::no : place();
+    request.waits = only ? Waits::no : turn_.place();
     request.with_others = core_->claims_together();
     // the outcome of this attempt is unknown until its answer
     if (!earliest_attempt_)
@@ -238,25 +186,13 @@ void Acquisition::ask(Instant now)
         });
 }
 
-void Acquisition::check_place(Waits place, ClaimReply const& reply)
-{
-    if (std::holds_alternative<Granted>(reply) || std::holds_alternative<Unconfirmed>(reply)) {
-        if (auto const queue = core_->queues().find(*range_))
-            queue->granted(*this);
-    } else if (queue_ && std::holds_alternative<Busy>(reply)) {
-        queue_->place_taken();
-    } else if (queue_) {
-        queue_->place_missed(place);
-    }
-}
-
 void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
 {
     auto const& claim = asked.claim;
-    auto const now = core_->runtime()->now();
+    auto const now = runtime_.now();
     core_->counters().requests.ended(RequestKind::claim, reply, now - asked.when);
     if (!std::holds_alternative<Failure>(reply))
-        core_->store_log().answered();
+        store_log_.answered();
     if (!handler_ || claim != claim_) {
         answered_too_late(asked, reply);
         return;
@@ -270,12 +206,12 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
         machine_->owner_spent();
     }
     if (asked.place != Waits::no)
-        check_place(asked.place, reply);
+        turn_.answered(asked.place, reply);
     if (auto const* grant = std::get_if<Granted>(&reply)) {
         core_->queues().claim_took(now - asked.when);
         granted(*grant, now);
     } else if (auto const* const unconfirmed = std::get_if<Unconfirmed>(&reply)) {
-        core_->store_log().record_error(unconfirmed->error, unconfirmed->detail);
+        store_log_.record_error(unconfirmed->error, unconfirmed->detail);
         of_no_use(*claim, unconfirmed->grant, unconfirmed->error, unconfirmed->fatal, now);
     } else if (auto const* held = std::get_if<Busy>(&reply)) {
         core_->queues().claim_took(now - asked.when);
@@ -287,11 +223,11 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
         // a claim that was too late to be sent changes nothing
         auto const error = failure->was_dropped() ? machine_->reason() : failure->error;
         if (failure->was_dropped() && !failure->detail.empty() && machine_->silence())
-            core_->store_log().record_error(
+            store_log_.record_error(
                 error, range_->describe() + ": not sent within " + waited_text(now) + ": " + failure->detail);
         else
-            core_->store_log().failed(*failure, StoreLog::Asked::by_caller);
-        carry_out(machine_->failed(error, failure->fatal, now, core_->runtime()->random()), now);
+            store_log_.failed(*failure, StoreLog::Asked::by_caller);
+        carry_out(machine_->failed(error, failure->fatal, now, runtime_.random()), now);
     }
     // no claim is pending and every outcome is known, so the next attempt is a first one again
     bool const known = std::holds_alternative<Busy>(reply) || failed_as(reply, Failure::Effect::not_sent);
@@ -327,9 +263,8 @@ void Acquisition::answered_too_late(Asked const& asked, ClaimReply const& reply)
 
 void Acquisition::granted(Granted const& grant, Instant now)
 {
-    auto const usable_until = valid_until(grant.since, grant.ttl) - std::min(terms_.notice, grant.ttl / 3);
-    if (now >= usable_until) {
-        core_->store_log().record_error(
+    if (!usable(terms_, grant.since, grant.ttl, now)) {
+        store_log_.record_error(
             make_error_code(errc::ttl_too_short),
             "the answer for " + range_->describe() + " came " +
                 std::to_string(std::chrono::round<milliseconds>(now - grant.since).count()) +
@@ -349,17 +284,14 @@ void Acquisition::granted(Granted const& grant, Instant now)
     if (machine_->asking_more() || unknown_)
         record->machine.expect_claim(terms_.ttl);
     core_->counters().acquired_after(now - started_, name_counters());
-    if (auto const freed = queue_ ? queue_->freed_at() : std::nullopt)
+    if (auto const freed = turn_.freed_at())
         name_counters().hand_over.add(now - *freed);
-    if (core_->events().wanted()) {
-        if (queue_)
-            core_->events().waited(*range_, target_->owner_prefix(), now - started_, {}, now);
-        core_->events().acquired(*record, now - started_, now);
-    }
+    if (turn_.waits())
+        events_.waited(*range_, target_->owner_prefix(), now - started_, {}, now);
+    events_.acquired(*record, now - started_, now);
     core_->keeper().add(record, now);
     // another claim of this acquisition may have found the key held after this one took it
-    bool const leaves_line = (claims_overlap_ || (queue_ && queue_->place_may_stay())) && may_stand_in_line();
-    end(leaves_line);
+    end(turn_.may_stay_in_line(machine_->claims_overlapped()));
     call_handler({}, std::move(record));
 }
 
@@ -371,7 +303,7 @@ void Acquisition::of_no_use(Claim const& claim, Granted const& grant, error_code
         core_->withdraw(range_, claim.owner, lifetime(), terms_.notifications);
     // the owner is spent: the pending release must not hit a later grant
     spend_owner();
-    carry_out(machine_->given_back(error, fatal, now, core_->runtime()->random()), now);
+    carry_out(machine_->given_back(error, fatal, now, runtime_.random()), now);
 }
 
 void Acquisition::spend_owner()
@@ -385,31 +317,18 @@ void Acquisition::spend_owner()
 
 void Acquisition::busy(Busy const& reply, Clock::duration took, Instant now)
 {
-    machine_->expect_hints(terms_.notifications && (!queue_ || queue_->watched()));
-    auto const step = machine_->busy(reply, took, now, core_->runtime()->random());
+    machine_->expect_hints(turn_.hinted());
+    auto const step = machine_->busy(reply, took, now, runtime_.random());
     if (step.finish) {
         if (reply.never_frees)
-            core_->store_log().record_error(
+            store_log_.record_error(
                 *step.finish, range_->describe() + ": held without expiry by another program, so it never frees: use "
                                                    "another prefix or key, or delete it by hand");
         finish(*step.finish);
         return;
     }
-    // The store has answered that all keys are held: from now on one acquisition contends, and the others queue.
-    if (!queue_) {
-        queue_ = core_->queues().find_or_make(range_);
-        queue_->join(*this);
-        if (lines_up_)
-            queue_->stands_in_line();
-    }
-    queue_->found_held(now - took);
-    if (queue_->is_head(*this)) {
-        if (terms_.notifications)
-            queue_->watch();
-        carry_out(lines_up_ && queue_->named_since(now - took) ? machine_->ask_now(now) : step, now);
-    } else {
-        carry_out(step.ask ? step : machine_->queue_up(now), now);
-    }
+    auto const when = turn_.found_held(now - took);
+    carry_out(when && !step.ask ? machine_->claim_at(*when, now) : step, now);
 }
 
 void Acquisition::preferred_held(Instant now)
@@ -418,16 +337,10 @@ void Acquisition::preferred_held(Instant now)
     if (!unknown_ && !machine_->asking_more())
         earliest_attempt_.reset();
     bool const is_first = std::exchange(prefers_, std::nullopt).has_value();
-    carry_out(machine_->preferred_held(is_first, now, core_->runtime()->random()), now);
+    carry_out(machine_->preferred_held(is_first, now, runtime_.random()), now);
 }
 
-void Acquisition::cancel()
-{
-    if (handler_)
-        finish(asio::error::operation_aborted);
-}
-
-void Acquisition::refuse(error_code error)
+void Acquisition::end_with(error_code error)
 {
     if (handler_)
         finish(error);
@@ -447,19 +360,18 @@ void Acquisition::finish(error_code error)
         add_one(counters.failed);
         add_one(name_counters().failed);
     }
-    if (core_->events().wanted()) {
-        auto const now = core_->runtime()->now();
-        core_->events().waited(*range_, target_->owner_prefix(), now - started_, error, now);
+    if (events_.wanted()) {
+        auto const now = runtime_.now();
+        events_.waited(*range_, target_->owner_prefix(), now - started_, error, now);
     }
     bool const asked = machine_.has_value();
     if (asked && error == errc::store_unavailable && machine_->silence())
-        core_->store_log().failed(
-            Failure::unknown(error, silence_text(core_->runtime()->now())), StoreLog::Asked::by_caller);
+        store_log_.failed(Failure::unknown(error, silence_text(runtime_.now())), StoreLog::Asked::by_caller);
     if (asked && unknown_)
         core_->withdraw(range_, claim_->owner, lifetime(), terms_.notifications);
     if (asked) {
         drop_claims(machine_->asking());
-        end(may_stand_in_line());
+        end(turn_.may_stand_in_line());
     }
     call_handler(error, nullptr);
 }
@@ -480,13 +392,8 @@ void Acquisition::end(bool leaves_line)
     auto const self = shared_from_this();
     machine_->end();
     timer_.cancel();
-    if (auto const queue = std::exchange(queue_, nullptr)) {
-        queue->leave(*this);
-        core_->queues().left(queue);
-    }
     // before the core, which may close the store
-    if (leaves_line)
-        core_->queues().gave_up(range_);
+    turn_.end(leaves_line);
     core_->remove(*this);
     // late answers need only the core: an ended acquisition keeps no store open
     target_.reset();
@@ -527,7 +434,7 @@ void Acquisition::abandon()
     timer_.cancel();
     if (machine_)
         machine_->end();
-    queue_.reset();
+    turn_.abandon();
     handler_ = nullptr;
 }
 

@@ -21,7 +21,9 @@
 namespace tenure::engine
 {
 
+class Events;
 class LeaseTarget;
+class StoreLog;
 class Core; // NOLINT(cppcoreguidelines-virtual-class-destructor): it is final
 
 /** One acquisition: sends claims when its machine decides, waits in the wait queue, and passes the lease to its caller.
@@ -43,18 +45,17 @@ public:
     /** Call it on the thread of the initiating call. */
     static void start(std::shared_ptr<Acquisition> self, asio::cancellation_slot slot);
 
-    /** Claims at once: it is the head of its wait queue, and a key may be free. */
-    void try_now();
-    /** Holds back as `AcquireMachine` decides: it is the head of its wait queue, and others were named. */
-    void yield(Instant until);
-    void hold_back(Instant until);
-    /** True if a claim is pending. */
-    [[nodiscard]] bool asking() const noexcept { return machine_ && machine_->asking(); }
+    /** It is the head of its wait queue: claims at this instant, as `AcquireMachine` decides. */
+    void claim_at(Instant when);
+    [[nodiscard]] TurnMachine::Head as_head() const noexcept
+    {
+        return {true, machine_->asking(), machine_->holds_back()};
+    }
     /** Where it is counted. */
     [[nodiscard]] NameCounters& name_counters() const noexcept;
 
-    /** Ends with this error, because the store is being closed. */
-    void refuse(error_code error);
+    /** Ends with this error, because its caller cancels it or the store is being closed. */
+    void end_with(error_code error);
 
     /** Drops the handler without calling it, because the context is being destroyed. */
     void abandon();
@@ -63,8 +64,6 @@ private:
     friend class Core;
 
     void begin();
-    void contend(Instant now);
-    void cancel();
     void carry_out(AcquireMachine::Step const& step, Instant now);
     void wake_at(Instant when);
     /** Passes the progress that the store has reported to the machine. */
@@ -84,12 +83,6 @@ private:
     };
     void answered(Asked const& asked, ClaimReply const& reply);
     void answered_too_late(Asked const& asked, ClaimReply const& reply);
-    /** Place of the next claim in the store's line. */
-    [[nodiscard]] Waits place();
-    /** True if a claim of this acquisition may have put the store into the line. */
-    [[nodiscard]] bool may_stand_in_line() const noexcept;
-    /** Updates the place in line after an answer. */
-    void check_place(Waits place, ClaimReply const& reply);
     void granted(Granted const& grant, Instant now);
     /** Gives the grant back, and tries again with another owner. */
     void of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal, Instant now);
@@ -110,6 +103,10 @@ private:
     /// null after the end
     std::shared_ptr<LeaseTarget> target_;
     std::shared_ptr<Core> core_;
+    // the core's
+    Runtime& runtime_;
+    StoreLog& store_log_;
+    Events const& events_;
     KeyRangePtr range_;
     LeaseTerms terms_;
     /// where it is counted
@@ -134,15 +131,10 @@ private:
     Instant started_{};
     /// deadline for sending a claim
     Instant write_by_ = Instant::max();
-    /// its wait queue; null before it waits
-    std::shared_ptr<WaitQueue> queue_;
-    /// the range was contended at the beginning, so the first claim stands in line
-    bool lines_up_ = false;
-    /// two claims were pending at the same time
-    bool claims_overlap_ = false;
     /// when the machine runs next
     Instant wakes_at_ = Instant::max();
     Timer timer_;
+    Turn turn_;
     /// its place in the core's list
     std::list<std::shared_ptr<Acquisition>>::iterator position_;
 };

@@ -2,7 +2,6 @@
 // Core: starts and closes a store, and connects the parts of its engine.
 #include "core.hpp"
 
-#include "readiness.hpp"
 #include "runtime/context_guard.hpp"
 #include "runtime/fork_guard.hpp"
 
@@ -96,19 +95,6 @@ void Core::remove(Acquisition& acquisition)
         close_soon();
 }
 
-bool Core::add(std::shared_ptr<Readiness> readiness)
-{
-    if (closed_ || refuses_claims_)
-        return false;
-    readiness_.push_back(std::move(readiness));
-    return true;
-}
-
-void Core::remove(Readiness const& readiness) noexcept
-{
-    std::erase_if(readiness_, [&](auto const& one) { return one.get() == &readiness; });
-}
-
 bool Core::add(std::shared_ptr<Follower> follower)
 {
     if (closed_ || refuses_claims_)
@@ -126,12 +112,6 @@ void Core::end_followers()
 {
     for (auto const& follower : std::exchange(followers_, {}))
         follower->store_closes();
-}
-
-void Core::refuse_readiness()
-{
-    for (auto const& readiness : std::exchange(readiness_, {}))
-        readiness->complete(make_error_code(errc::closed));
 }
 
 void Core::claim_ends()
@@ -158,8 +138,7 @@ void Core::lease_ends(LeaseRecord& record, Instant now)
     keeper_->remove(record, now);
     if (now > record.valid_until())
         add_one(counters_.held_past_expiry);
-    if (events_.wanted())
-        events_.happened(Event::Kind::released, record, now);
+    events_.happened(Event::Kind::released, record, now);
 }
 
 void Core::release(LeaseRecordPtr const& record, ReleaseQueue::PendingReleasePtr const& pending)
@@ -198,12 +177,10 @@ void Core::release_done(ReleaseQueue::Finished const& done)
         // only now: an earlier request might free the key that is to be kept
         withdraw_second_key(*detachment->record);
     } else if (auto const* const key = std::get_if<KeyToFree>(&done.request)) {
-        if (done.named_another)
-            queues_.release_named_another(key->claim->range);
-        else
-            queues_.release_ends(*key->claim->range, done.outcome == ReleaseOutcome::released);
+        queues_.release_ends(key->claim->range, done.outcome == ReleaseOutcome::released, done.named_another);
     } else if (done.named_another) {
-        queues_.release_named_another(std::get<Withdrawal>(done.request).range);
+        // only a withdrawal that found a key has freed one
+        queues_.release_ends(std::get<Withdrawal>(done.request).range, true, true);
     }
     if (releases_->idle()) {
         lines_->work_ended();
@@ -276,8 +253,7 @@ void Core::close_by(Instant at, std::shared_ptr<Call<>> call)
         // a copy, because each acquisition leaves the list at its end
         auto const waiting = std::vector(acquisitions_.begin(), acquisitions_.end());
         for (auto const& acquisition : waiting)
-            acquisition->refuse(make_error_code(errc::closed));
-        refuse_readiness();
+            acquisition->end_with(make_error_code(errc::closed));
         end_followers();
     }
     close_at(at);
@@ -336,7 +312,8 @@ void Core::close()
 
 bool Core::forget_callers() noexcept
 try {
-    if (!keeper_->empty() || !acquisitions_.empty() || !readiness_.empty())
+    if (!keeper_->empty() || !acquisitions_.empty() ||
+        std::ranges::any_of(followers_, [](auto const& one) { return one->has_caller(); }))
         return false;
     close_calls_.clear();
     releases_->forget_callers();
@@ -378,8 +355,6 @@ void Core::abandon() noexcept
         backend_->shutdown();
         // drops them without calling their handlers
         close_calls_.clear();
-        for (auto const& readiness : std::exchange(readiness_, {}))
-            readiness->abandon();
         for (auto const& follower : std::exchange(followers_, {}))
             follower->abandon();
     } catch (...) { // NOLINT(bugprone-empty-catch): the context is being destroyed, and no handler is left

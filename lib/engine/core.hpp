@@ -31,8 +31,6 @@
 namespace tenure::engine
 {
 
-class Readiness;
-
 /** The engine of one store: the state that its acquisitions, leases and releases share. Everything runs on the strand
  *  unless stated otherwise. */
 class Core final : public std::enable_shared_from_this<Core>, public ContextUser, public OwnThread::Tenant
@@ -89,10 +87,6 @@ public:
     /** True while acquisitions end with errc::closed. */
     [[nodiscard]] bool refuses_claims() const noexcept { return refuses_claims_; }
 
-    /** Adds a wait for the store to become ready. False: the store is being closed. */
-    [[nodiscard]] bool add(std::shared_ptr<Readiness> readiness);
-    void remove(Readiness const& readiness) noexcept;
-
     /** Adds a reader of the store, which does not keep the store open. False: the store is being closed. */
     [[nodiscard]] bool add(std::shared_ptr<Follower> follower);
     void remove(Follower const& follower) noexcept;
@@ -148,8 +142,6 @@ private:
     /** Closes the store at this instant, if not earlier. */
     void close_at(Instant at);
     void tell_closed(error_code error);
-    /** Completes the waits for readiness, because the store is being closed. */
-    void refuse_readiness();
     void end_followers();
     /** Withdraws a second key that the acquisition of a released lease may have left. */
     void withdraw_second_key(LeaseRecord const& record);
@@ -181,8 +173,7 @@ private:
     /// closes as soon as nothing is pending: the last public object is gone, or the user closes the store
     bool closing_ = false;
     bool refuses_claims_ = false;
-    /// waits for the store to become ready
-    std::vector<std::shared_ptr<Readiness>> readiness_;
+    /// readers of the store, and waits for it to become ready
     std::vector<std::shared_ptr<Follower>> followers_;
     /// waits for the store to be closed
     std::vector<std::shared_ptr<Call<>>> close_calls_;

@@ -17,6 +17,8 @@ public:
     virtual void reachable() = 0;
     /** The store is being closed, and has removed this follower. */
     virtual void store_closes() = 0;
+    /** True if a user's handler waits for it. */
+    [[nodiscard]] virtual bool has_caller() const noexcept { return false; }
     /** The context is being destroyed: no handler is called after this. */
     virtual void abandon() noexcept = 0;
 

@@ -39,10 +39,8 @@ void Readiness::begin(std::shared_ptr<Handle> handle, milliseconds timeout)
     auto const now = core->runtime()->now();
     auto const until = later(now, std::max(timeout, milliseconds{0}));
     ask_until_ = until - std::min<Clock::duration>((until - now) / 10, longest_margin_to_timeout);
-    timeout_timer_ = core->runtime()->call_at(until, [weak = weak_from_this()] {
-        if (auto const self = weak.lock())
-            self->time_is_over();
-    });
+    pause_timer_.emplace(*core->runtime());
+    timeout_timer_.emplace(*core->runtime()).at(until, weak_from_this(), &Readiness::time_is_over);
     ask();
 }
 
@@ -74,25 +72,15 @@ void Readiness::answered(ReadyReply const& reply)
 
 void Readiness::ask_later()
 {
-    auto const& runtime = handle_->core()->runtime();
-    auto const at = runtime->now() + pause_;
+    auto const at = handle_->core()->runtime()->now() + pause_;
     pause_ = std::min(pause_ * 2, longest_pause_when_not_ready);
     // after that only the timeout is left
-    if (at >= ask_until_)
-        return;
-    pause_timer_ = runtime->call_at(at, [weak = weak_from_this()] {
-        if (auto const self = weak.lock(); self && self->handle_) {
-            self->pause_timer_ = 0;
-            self->ask();
-        }
-    });
+    if (at < ask_until_)
+        pause_timer_->at(at, weak_from_this(), &Readiness::ask);
 }
 
 void Readiness::time_is_over()
 {
-    if (handle_ == nullptr)
-        return;
-    timeout_timer_ = 0;
     if (!last_) {
         last_ = make_error_code(errc::store_unavailable);
         auto& store_log = handle_->core()->store_log();
@@ -126,11 +114,8 @@ void Readiness::abandon() noexcept
 
 void Readiness::stop_timers() noexcept
 {
-    if (handle_ == nullptr)
-        return;
-    auto const& runtime = handle_->core()->runtime();
-    runtime->cancel(std::exchange(timeout_timer_, 0));
-    runtime->cancel(std::exchange(pause_timer_, 0));
+    timeout_timer_.reset();
+    pause_timer_.reset();
 }
 
 } // namespace tenure::engine

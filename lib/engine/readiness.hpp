@@ -2,6 +2,8 @@
 #pragma once
 
 #include "completion.hpp"
+#include "follower.hpp"
+#include "runtime/timer.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
@@ -10,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 namespace tenure::engine
 {
@@ -18,7 +21,7 @@ class Handle;
 
 /** A user's wait for the store to become ready. Asks the store until it is ready, a person must act, or the time is
  *  over. Everything but `start` runs on the strand. */
-class Readiness final : public Call<>, public std::enable_shared_from_this<Readiness>
+class Readiness final : public Call<>, public Follower, public std::enable_shared_from_this<Readiness>
 {
 public:
     using Call<>::Call;
@@ -30,7 +33,12 @@ public:
     void complete(error_code error);
 
     /** The context is being destroyed: handlers are no longer called. */
-    void abandon() noexcept;
+    void abandon() noexcept override;
+
+    /** It asks again after a pause in any case. */
+    void reachable() override {}
+    void store_closes() override { complete(make_error_code(errc::closed)); }
+    [[nodiscard]] bool has_caller() const noexcept override { return true; }
 
 private:
     void ask();
@@ -46,9 +54,10 @@ private:
     /// the last failure; no error if there was none
     error_code last_;
     Clock::duration pause_{};
-    Runtime::TimerId timeout_timer_ = 0;
+    /// ends the wait; unset before the beginning
+    std::optional<Timer> timeout_timer_;
     /// asks again
-    Runtime::TimerId pause_timer_ = 0;
+    std::optional<Timer> pause_timer_;
     /// unwritten requests read it
     RequestMark mark_;
 };

@@ -1,32 +1,30 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Wait queues: the head, the next head, and the line of the store.
+// Wait queues: the head, the next head, and the part of each acquisition.
 #include "wait_queue.hpp"
 
 #include "acquisition.hpp"
 
-#include <algorithm>
 #include <utility>
+#include <variant>
 
 namespace tenure::engine
 {
 
 WaitQueue::WaitQueue(
     KeyRangePtr range, std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Grace const& grace)
-    : range_(std::move(range))
+    : machine(backend->capabilities().keeps_line, grace)
+    , range_(std::move(range))
     , runtime_(std::move(runtime))
     , backend_(std::move(backend))
-    , grace_(grace)
-    , keeps_line_(backend_->capabilities().keeps_line)
 {
 }
 
-bool WaitQueue::join(Acquisition& acquisition)
+void WaitQueue::join(Acquisition& acquisition)
 {
     if (head_ == nullptr)
         head_ = &acquisition;
-    else if (head_ != &acquisition)
+    else
         queue_.push_back(&acquisition);
-    return head_ == &acquisition;
 }
 
 void WaitQueue::leave(Acquisition& acquisition)
@@ -40,8 +38,11 @@ void WaitQueue::leave(Acquisition& acquisition)
     if (std::exchange(passing_, true))
         return;
     try {
-        while (head_ == nullptr && !queue_.empty())
-            promote_next();
+        while (head_ == nullptr && !queue_.empty()) {
+            head_ = queue_.front();
+            queue_.pop_front();
+            carry_out(machine.turn_begins(runtime_->now()));
+        }
     } catch (...) {
         passing_ = false;
         throw;
@@ -49,19 +50,7 @@ void WaitQueue::leave(Acquisition& acquisition)
     passing_ = false;
     // the next head may join the line some time later, before it claims in front
     if (head_ == nullptr)
-        named_ = false;
-}
-
-void WaitQueue::promote_next()
-{
-    head_ = queue_.front();
-    queue_.pop_front();
-    if (runtime_->now() < held_until_) {
-        head_->hold_back(held_until_);
-        return;
-    }
-    // tries at once, because the old head may have consumed a hint
-    head_->try_now();
+        machine.no_head();
 }
 
 void WaitQueue::watch()
@@ -76,117 +65,16 @@ void WaitQueue::watch()
 
 void WaitQueue::on_event(WatchEvent event)
 {
-    switch (event) {
-    case WatchEvent::in_force:
-        was_in_force_ = true;
-        polling_ = false;
-        // releases before the subscription was in force were not announced to this wait queue
-        hint();
-        break;
-    case WatchEvent::hint:
-        note_release();
-        hint();
-        break;
-    case WatchEvent::our_turn:
-        note_release();
-        // a pending claim may find the keys held after the name left the line, and add it again
-        place_may_stay_ = place_may_stay_ || (head_ != nullptr && head_->asking());
-        // kept for the next head; a head with a pending claim asks again after the answer
-        named_ = head_ != nullptr;
-        if (head_ == nullptr)
-            named_nobody_at_ = runtime_->now();
-        hint();
-        break;
-    case WatchEvent::others_turn:
-        if (head_ != nullptr)
-            head_->yield(grace_over(runtime_->now()));
-        break;
-    case WatchEvent::interrupted:
-        break;
-    case WatchEvent::unavailable:
-        polling_ = true;
-        // it would never be notified of its turn
-        if (lined_up_)
-            backend_->leave_line(range_);
-        break;
-    }
+    auto const head = head_ == nullptr ? TurnMachine::Head() : head_->as_head();
+    carry_out(machine.news(event, head, runtime_->now(), runtime_->random()));
 }
 
-void WaitQueue::note_release()
+void WaitQueue::carry_out(TurnMachine::Step const& step)
 {
-    // a claim that is under way was sent because of an earlier release, or may get this one's key
-    if (head_ != nullptr && (!freed_at_ || !head_->asking()))
-        freed_at_ = runtime_->now();
-}
-
-void WaitQueue::hint()
-{
-    if (head_ != nullptr)
-        head_->try_now();
-}
-
-Waits WaitQueue::next_place()
-{
-    if (!lines_up())
-        return Waits::no;
-    lined_up_ = true;
-    return std::exchange(named_, false) ? Waits::in_front : Waits::in_line;
-}
-
-bool WaitQueue::named_since(Instant when)
-{
-    if (named_nobody_at_ < when)
-        return false;
-    named_nobody_at_ = Instant::min();
-    named_ = place_may_stay_ = true;
-    return true;
-}
-
-void WaitQueue::place_taken()
-{
-    // the store has stopped sending hints since the claim was sent
-    if (!lines_up())
+    if (step.claim_at && head_ != nullptr)
+        head_->claim_at(*step.claim_at);
+    if (step.leave_line)
         backend_->leave_line(range_);
-}
-
-void WaitQueue::granted(Acquisition const& acquisition)
-{
-    named_ = false;
-    // The removed name also stood for the head, which claims again and joins the line again.
-    if (head_ != &acquisition)
-        hint();
-}
-
-Instant WaitQueue::grace_over(Instant now)
-{
-    return grace_.over_at(now, runtime_->random());
-}
-
-Instant WaitQueue::opens_at(Instant now)
-{
-    if (releases_ > 0 && now < contended_until_)
-        return std::max(held_until_, grace_over(now));
-    return held_until_;
-}
-
-void WaitQueue::release_ends(bool freed)
-{
-    if (releases_ > 0)
-        --releases_;
-    if (freed)
-        hint();
-}
-
-void WaitQueue::release_named_another()
-{
-    if (releases_ > 0)
-        --releases_;
-    freed_at_.reset();
-    auto const now = runtime_->now();
-    contended_until_ = now + linger;
-    held_until_ = grace_over(now);
-    if (head_ != nullptr)
-        head_->hold_back(held_until_);
 }
 
 void WaitQueue::close()
@@ -212,31 +100,30 @@ std::shared_ptr<WaitQueue> WaitQueues::find(KeyRange const& range) const
 
 std::shared_ptr<WaitQueue> WaitQueues::find_or_make(KeyRangePtr const& range)
 {
-    auto& entry = queues_[*range];
+    auto& entry = queues_.try_emplace(*range, *runtime_).first->second;
     if (!entry.queue)
         entry.queue = std::make_shared<WaitQueue>(range, runtime_, backend_, grace_);
-    runtime_->cancel(std::exchange(entry.linger, 0));
+    entry.linger.cancel();
     return entry.queue;
 }
 
 void WaitQueues::left(std::shared_ptr<WaitQueue> const& queue)
 {
     auto const found = queues_.find(queue->range());
-    if (queue->closed() || found == queues_.end() || found->second.linger != 0)
+    if (queue->has_head() || found == queues_.end() || found->second.linger.pending())
         return;
-    found->second.linger = runtime_->call_at(
-        runtime_->now() + WaitQueue::linger, [this, alive = std::weak_ptr(alive_), range = queue->range()] {
-            if (alive.expired())
-                return;
-            auto const entry = queues_.find(range);
-            if (entry == queues_.end())
-                return;
-            entry->second.linger = 0;
-            if (!entry->second.queue->closed()) {
-                entry->second.queue->close();
-                queues_.erase(entry);
-            }
-        });
+    found->second.linger.after(TurnMachine::linger, std::weak_ptr(self_), [range = queue->range()](WaitQueues& self) {
+        self.end_linger(range);
+    });
+}
+
+void WaitQueues::end_linger(KeyRange const& range)
+{
+    auto const found = queues_.find(range);
+    if (found->second.queue->has_head())
+        return;
+    found->second.queue->close();
+    queues_.erase(found);
 }
 
 void WaitQueues::gave_up(KeyRangePtr const& range) const
@@ -244,7 +131,7 @@ void WaitQueues::gave_up(KeyRangePtr const& range) const
     auto const queue = find(*range);
     bool const others_wait = queue && queue->has_waiters();
     if (queue)
-        queue->place_may_stay(others_wait);
+        queue->machine.gave_up(others_wait);
     if (others_wait)
         return;
     backend_->leave_line(range);
@@ -253,29 +140,110 @@ void WaitQueues::gave_up(KeyRangePtr const& range) const
 void WaitQueues::release_begins(KeyRange const& range, Instant now) const
 {
     if (auto const queue = find(range))
-        queue->release_begins(now);
+        queue->machine.release_begins(now);
 }
 
-void WaitQueues::release_ends(KeyRange const& range, bool freed) const
+void WaitQueues::release_ends(KeyRangePtr const& range, bool freed, bool named_another)
 {
-    if (auto const queue = find(range))
-        queue->release_ends(freed);
-}
-
-void WaitQueues::release_named_another(KeyRangePtr const& range)
-{
-    auto const queue = find_or_make(range);
-    queue->release_named_another();
-    left(queue);
+    if (named_another) {
+        auto const queue = find_or_make(range);
+        queue->carry_out(queue->machine.release_named_another(runtime_->now(), runtime_->random()));
+        left(queue);
+    } else if (auto const queue = find(*range)) {
+        queue->carry_out(queue->machine.release_ends(freed));
+    }
 }
 
 void WaitQueues::close()
 {
     auto const all = std::exchange(queues_, {});
-    for (auto const& [range, entry] : all) {
-        runtime_->cancel(entry.linger);
+    for (auto const& [range, entry] : all)
         entry.queue->close();
+}
+
+void Turn::join(std::shared_ptr<WaitQueue> queue)
+{
+    queue_ = std::move(queue);
+    queue_->join(waiter_);
+}
+
+Instant Turn::begin(Instant now)
+{
+    auto queue = queues_.find(*range_);
+    if (!queue)
+        return at_once;
+    // behind a head, later acquisitions wait for their turn
+    if (queue->has_head()) {
+        join(std::move(queue));
+        return Instant::max();
     }
+    lines_up_ = notified_ && queue->machine.lines_up();
+    auto const opens = queue->machine.opens_at(now, queues_.random());
+    if (opens)
+        join(queues_.find_or_make(range_));
+    return opens.value_or(at_once);
+}
+
+std::optional<Instant> Turn::found_held(Instant sent)
+{
+    // The store has answered that all keys are held: from now on one acquisition contends, and the others queue.
+    if (!queue_) {
+        join(queues_.find_or_make(range_));
+        if (lines_up_)
+            queue_->machine.stands_in_line();
+    }
+    queue_->machine.found_held(sent);
+    if (!queue_->is_head(waiter_))
+        return Instant::max();
+    if (notified_)
+        queue_->watch();
+    return lines_up_ && queue_->machine.named_since(sent) ? std::optional(at_once) : std::nullopt;
+}
+
+void Turn::answered(Waits place, ClaimReply const& reply)
+{
+    if (std::holds_alternative<Granted>(reply) || std::holds_alternative<Unconfirmed>(reply)) {
+        if (auto const queue = queues_.find(*range_))
+            queue->carry_out(queue->machine.granted(queue->is_head(waiter_)));
+    } else if (queue_ && std::holds_alternative<Busy>(reply)) {
+        queue_->carry_out(queue_->machine.placed());
+    } else if (queue_) {
+        queue_->machine.claim_failed(place);
+    }
+}
+
+void Turn::end(bool leaves_line)
+{
+    if (auto const queue = std::exchange(queue_, nullptr)) {
+        queue->leave(waiter_);
+        queues_.left(queue);
+    }
+    if (leaves_line)
+        queues_.gave_up(range_);
+}
+
+Waits Turn::place()
+{
+    if (!notified_)
+        return Waits::no;
+    if (queue_)
+        return queue_->machine.next_place();
+    return lines_up_ ? Waits::in_line : Waits::no;
+}
+
+bool Turn::may_stand_in_line() const noexcept
+{
+    return lines_up_ || (queue_ && queue_->machine.lined_up());
+}
+
+bool Turn::may_stay_in_line(bool overlap) const noexcept
+{
+    return (overlap || (queue_ && queue_->machine.place_may_stay())) && may_stand_in_line();
+}
+
+std::optional<Instant> Turn::freed_at() noexcept
+{
+    return queue_ ? queue_->machine.freed_at() : std::nullopt;
 }
 
 } // namespace tenure::engine

@@ -28,6 +28,7 @@ constexpr Clock::duration longest_silent_poll = milliseconds{90};
 /// Claims take at most a twentieth of a waiter's time. With a much smaller share, waiters whose claims take some
 /// milliseconds lose the keys to programs that poll steadily.
 constexpr int poll_share = 20;
+constexpr Clock::duration time_for_words = milliseconds{10};
 /// a key is free a moment after its ttl, because servers count in milliseconds
 constexpr Clock::duration after_expiry = milliseconds{2};
 
@@ -60,9 +61,15 @@ AcquireMachine::Step AcquireMachine::ask(Instant now)
     ask_after_answer_ = false;
     yields_until_ = Instant::max();
     ++asked_;
+    overlapped_ = overlapped_ || asked_ > 1;
     unwritten_ = true;
     next_ask_ = now + patience();
     return {true, std::nullopt, std::min(next_ask_, limits_.deadline)};
+}
+
+AcquireMachine::Step AcquireMachine::wait() const noexcept
+{
+    return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
 }
 
 AcquireMachine::Step AcquireMachine::wait_until(Instant instant, Instant now)
@@ -72,62 +79,45 @@ AcquireMachine::Step AcquireMachine::wait_until(Instant instant, Instant now)
     phase_ = Phase::waiting;
     poll_at_ = instant;
     next_ask_ = std::min(poll_at_, yields_until_);
-    return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
+    return wait();
 }
 
-AcquireMachine::Step AcquireMachine::ask_now(Instant now)
+AcquireMachine::Step AcquireMachine::claim_at(Instant when, Instant now)
 {
     if (phase_ == Phase::ended)
         return {};
-    if (now >= limits_.deadline && phase_ != Phase::idle)
+    // an acquisition claims once, however short its wait
+    if (now >= limits_.deadline && (phase_ != Phase::idle || when > now))
         return finish(reason());
-    if (phase_ == Phase::asking) {
+    if (when <= now) {
+        if (phase_ != Phase::asking)
+            return ask(now);
         ask_after_answer_ = true;
-        return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
+    } else if (when == Instant::max()) {
+        phase_ = Phase::queued;
+        ask_after_answer_ = false;
+        next_ask_ = when;
+    } else {
+        hold_back(when, now);
     }
-    return ask(now);
+    return wait();
 }
 
-AcquireMachine::Step AcquireMachine::queue_up(Instant now)
+void AcquireMachine::hold_back(Instant until, Instant now) noexcept
 {
-    if (phase_ == Phase::ended)
-        return {};
-    if (now >= limits_.deadline)
-        return finish(reason());
-    phase_ = Phase::queued;
-    ask_after_answer_ = false;
-    next_ask_ = Instant::max();
-    return {false, std::nullopt, limits_.deadline};
-}
-
-AcquireMachine::Step AcquireMachine::yield(Instant until, Instant now)
-{
-    if (phase_ == Phase::ended)
-        return {};
-    if (now >= limits_.deadline)
-        return finish(reason());
-    if (phase_ == Phase::waiting)
-        next_ask_ = std::min(poll_at_, until);
-    else if (phase_ == Phase::asking)
+    if (phase_ == Phase::asking) {
         // the pending claim may have reached the store before the others were named
         yields_until_ = until;
-    return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
-}
-
-AcquireMachine::Step AcquireMachine::hold_back(Instant until, Instant now)
-{
-    if (phase_ != Phase::idle && phase_ != Phase::queued && phase_ != Phase::held_back)
-        return yield(until, now);
-    if (now >= limits_.deadline)
-        return finish(reason());
-    if (std::exchange(phase_, Phase::held_back) != Phase::held_back) {
+        return;
+    }
+    if (phase_ == Phase::idle || phase_ == Phase::queued) {
+        phase_ = Phase::held_back;
         // Further releases may postpone it, but not forever. A short wait must not end without a claim.
         poll_at_ = until + (until - now);
         if (limits_.deadline != Instant::max())
             poll_at_ = std::min(poll_at_, now + (limits_.deadline - now) / 2);
     }
     next_ask_ = std::min(poll_at_, until);
-    return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
 }
 
 AcquireMachine::Step AcquireMachine::tick(Instant now)
@@ -141,7 +131,13 @@ AcquireMachine::Step AcquireMachine::tick(Instant now)
             return ask(now);
         next_ask_ = now + patience();
     }
-    return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
+    return wait();
+}
+
+Instant AcquireMachine::write_by(Instant started) const noexcept
+{
+    auto const deadline = limits_.deadline;
+    return deadline == Instant::max() ? deadline : deadline - std::min(time_for_words, (deadline - started) / 10);
 }
 
 void AcquireMachine::progressed(Instant when) noexcept
@@ -213,7 +209,7 @@ AcquireMachine::Step AcquireMachine::failed(error_code error, bool fatal, Instan
         return finish(error);
     // the answer to another pending claim decides
     if (asked_ > 0)
-        return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
+        return wait();
     return wait_until(now + next_backoff(random, std::min(longest_backoff, limits_.longest_pause)), now);
 }
 
@@ -221,12 +217,7 @@ AcquireMachine::Step AcquireMachine::given_back(error_code error, bool fatal, In
 {
     // answers to the spent owner's other claims no longer count, and a new owner starts with the first pause
     asked_ = 0;
-    if (phase_ == Phase::ended)
-        return {};
-    last_ = error;
-    if (fatal || limits_.only_try || now >= limits_.deadline)
-        return finish(last_);
-    return wait_until(now + next_backoff(random, std::min(longest_backoff, limits_.longest_pause)), now);
+    return failed(error, fatal, now, random);
 }
 
 void AcquireMachine::answered() noexcept

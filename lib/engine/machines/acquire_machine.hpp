@@ -17,7 +17,7 @@ namespace tenure::engine
 /** One acquisition from the call to its end, as a pure state machine. It decides when to claim, how long to wait, and
  *  when to give up; no I/O, no clock.
  *
- *  The wait queue decides whose turn it is among the acquisitions of one process, and calls `ask_now`. */
+ *  The wait queue decides whose turn it is among the acquisitions of one process, and calls `claim_at`. */
 class AcquireMachine
 {
 public:
@@ -52,18 +52,15 @@ public:
     {
     }
 
-    /** Claims at once, or right after the pending answer: it is its turn, a key may have become free, or a subscription
-     *  is in force. */
-    [[nodiscard]] Step ask_now(Instant now);
-    /** Waits for `ask_now` or the deadline: it is not its turn. */
-    [[nodiscard]] Step queue_up(Instant now);
-    /** Others were named: claims at `until`, and no later than its next poll. Before its first claim of this turn it
-     *  does not wait for them. */
-    [[nodiscard]] Step yield(Instant until, Instant now);
-    /** This store's own release named others, or may have. As above, but before its first claim of this turn it waits
-     *  until then, or until half of the rest of its wait has passed. */
-    [[nodiscard]] Step hold_back(Instant until, Instant now);
+    /** Claims at this instant, as the wait queue decides. If it has come: at once, or right after the pending answer.
+     * If it is max, it is not its turn: waits for another call or the deadline. Else others go first: claims no later
+     * than its next poll. Before its first claim of this turn it holds back until then, or until half of the rest of
+     * its wait has passed. */
+    [[nodiscard]] Step claim_at(Instant when, Instant now);
     [[nodiscard]] Step tick(Instant now);
+    /** When to stop trying to send a claim of an acquisition that began at `started`: a little before its deadline, so
+     *  that the error can name the cause. */
+    [[nodiscard]] Instant write_by(Instant started) const noexcept;
     /** The store wrote a step of the pending claim, or got the answer to one, at this instant: patience counts from it.
      */
     void progressed(Instant when) noexcept;
@@ -89,6 +86,10 @@ public:
     [[nodiscard]] bool asking() const noexcept { return asked_ > 0; }
     /** True if other claims are pending, during the processing of an answer. */
     [[nodiscard]] bool asking_more() const noexcept { return asked_ > 1; }
+    /** True if two claims were pending at the same time. */
+    [[nodiscard]] bool claims_overlapped() const noexcept { return overlapped_; }
+    /** True if it waits for others before its first claim of this turn. */
+    [[nodiscard]] bool holds_back() const noexcept { return phase_ == Phase::held_back; }
     /** True if no claim was answered. */
     [[nodiscard]] bool silence() const noexcept { return asked_ > 0 && !last_; }
     /** The error of a wait that ends now. */
@@ -102,6 +103,8 @@ private:
     /** How long a claim that is sent now may stay unanswered. */
     [[nodiscard]] Clock::duration patience() const noexcept;
     [[nodiscard]] Step ask(Instant now);
+    void hold_back(Instant until, Instant now) noexcept;
+    [[nodiscard]] Step wait() const noexcept;
     [[nodiscard]] Step wait_until(Instant instant, Instant now);
     [[nodiscard]] Step finish(error_code error);
     [[nodiscard]] Clock::duration next_backoff(std::uint64_t random, Clock::duration longest) noexcept;
@@ -111,6 +114,8 @@ private:
     Phase phase_ = Phase::idle;
     /// number of pending claims
     unsigned asked_ = 0;
+    /// two were pending at the same time
+    bool overlapped_ = false;
     /// a claim was requested while an answer was pending
     bool ask_after_answer_ = false;
     /// when to claim again: the pause is over, a key expires, or a claim stays unanswered. While nothing of the claim

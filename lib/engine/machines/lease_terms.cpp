@@ -70,6 +70,11 @@ Instant valid_until(Instant since, milliseconds ttl) noexcept
     return since + granted - granted / drift_divisor - margin;
 }
 
+bool usable(RenewalTerms const& terms, Instant since, milliseconds ttl, Instant now) noexcept
+{
+    return now < valid_until(since, ttl) - std::min(terms.notice, ttl / 3);
+}
+
 milliseconds renew_interval(RenewalTerms const& terms, milliseconds ttl) noexcept
 {
     if (terms.renew_interval == milliseconds{0})

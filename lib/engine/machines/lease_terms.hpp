@@ -72,6 +72,9 @@ refuse_detachment(Capabilities const& store, std::optional<milliseconds> remaini
  *  A hundredth of the ttl covers clocks of different speeds, and 10 ms the granularity of clocks and timers. */
 [[nodiscard]] Instant valid_until(Instant since, milliseconds ttl) noexcept;
 
+/** True if a grant that is known now leaves its holder time before the notice. */
+[[nodiscard]] bool usable(RenewalTerms const& terms, Instant since, milliseconds ttl, Instant now) noexcept;
+
 /** The time between two renewals while validity depends on this ttl: the value of the options, limited so that a second
  *  attempt fits in. */
 [[nodiscard]] milliseconds renew_interval(RenewalTerms const& terms, milliseconds ttl) noexcept;

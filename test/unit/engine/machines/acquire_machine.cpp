@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "engine/machines/acquire_machine.hpp"
+#include "engine/machines/turn_machine.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -33,7 +34,7 @@ AcquireMachine::Step written(AcquireMachine& machine, AcquireMachine::Step const
 
 AcquireMachine::Step ask_written(AcquireMachine& machine, Instant now)
 {
-    return written(machine, machine.ask_now(now), now);
+    return written(machine, machine.claim_at(at_once, now), now);
 }
 
 AcquireMachine::Step tick_written(AcquireMachine& machine, Instant now)
@@ -46,18 +47,18 @@ AcquireMachine::Step tick_written(AcquireMachine& machine, Instant now)
 TEST_CASE("an acquisition asks, waits while all are held, and asks again when it is told")
 {
     AcquireMachine machine(limits_of(30s));
-    CHECK(machine.ask_now(start).ask);
+    CHECK(machine.claim_at(at_once, start).ask);
     auto const wait = machine.busy(Busy{}, 1ms, start + 1ms, 7);
     CHECK_FALSE(wait.ask);
     CHECK(wait.wake_at > start + 1ms);
-    CHECK(machine.ask_now(start + 2ms).ask);
+    CHECK(machine.claim_at(at_once, start + 2ms).ask);
 }
 
 TEST_CASE("news that arrives while an answer is awaited leads to another question right after it")
 {
     AcquireMachine machine(limits_of(30s));
-    (void)machine.ask_now(start);
-    CHECK_FALSE(machine.ask_now(start + 1ms).ask);
+    (void)machine.claim_at(at_once, start);
+    CHECK_FALSE(machine.claim_at(at_once, start + 1ms).ask);
     CHECK(machine.busy(Busy{}, 1ms, start + 2ms, 7).ask);
     CHECK_FALSE(machine.busy(Busy{}, 1ms, start + 3ms, 7).ask);
 }
@@ -65,12 +66,12 @@ TEST_CASE("news that arrives while an answer is awaited leads to another questio
 TEST_CASE("a preferred key that is held leads to one question about the others, within the wait")
 {
     AcquireMachine machine(limits_of(30s));
-    (void)machine.ask_now(start);
+    (void)machine.claim_at(at_once, start);
     CHECK(machine.preferred_held(true, start + 1ms, 7).ask);
     // the answer to a repetition of the first question
     CHECK_FALSE(machine.preferred_held(false, start + 2ms, 7).ask);
     AcquireMachine late(limits_of(30s));
-    (void)late.ask_now(start);
+    (void)late.claim_at(at_once, start);
     auto const step = late.preferred_held(true, start + 30s, 7);
     CHECK_FALSE(step.ask);
     CHECK(step.finish == make_error_code(errc::timed_out));
@@ -89,7 +90,7 @@ TEST_CASE("a late answer about the preferred key that is the last one awaited le
 TEST_CASE("the earliest expiry is waited for when it comes before the backoff, with little jitter")
 {
     AcquireMachine machine(limits_of(30s));
-    (void)machine.ask_now(start);
+    (void)machine.claim_at(at_once, start);
     auto const step = machine.busy(Busy{5ms, false}, 1ms, start, 1023);
     CHECK(step.wake_at > start + 5ms);
     CHECK(step.wake_at <= start + 15ms);
@@ -104,7 +105,7 @@ TEST_CASE("pauses grow with jitter up to a second, without hints up to a quarter
         auto now = start;
         auto longest = Clock::duration::zero();
         for (int round = 0; round < 30; ++round) {
-            REQUIRE(machine.ask_now(now).ask);
+            REQUIRE(machine.claim_at(at_once, now).ask);
             auto const step = machine.busy(Busy{}, 1ms, now, 1023);
             longest = std::max(longest, step.wake_at - now);
             CHECK(step.wake_at - now >= 20ms);
@@ -120,7 +121,7 @@ TEST_CASE("where keys free without any news, it polls every 50 to 90 ms, and lea
     limits.silent_releases = true;
     AcquireMachine machine(limits);
     auto const pause_after = [&](Clock::duration took, std::uint64_t random) {
-        REQUIRE(machine.ask_now(start).ask);
+        REQUIRE(machine.claim_at(at_once, start).ask);
         return machine.busy(Busy{}, took, start, random).wake_at - start;
     };
     for (int round = 0; round < 10; ++round) {
@@ -137,7 +138,7 @@ TEST_CASE("where keys free without any news, it polls every 50 to 90 ms, and lea
     for (int round = 0; round < 5; ++round)
         (void)pause_after(50ms, 0);
     CHECK(pause_after(50ms, 0) == 1s);
-    REQUIRE(machine.ask_now(start).ask);
+    REQUIRE(machine.claim_at(at_once, start).ask);
     CHECK(machine.busy(Busy{30ms, false}, 300us, start, 1023).wake_at < start + 45ms);
 }
 
@@ -150,10 +151,10 @@ TEST_CASE("no pause is longer than the options allow")
         AcquireMachine machine(limits);
         auto now = start;
         for (int round = 0; round < 10; ++round) {
-            REQUIRE(machine.ask_now(now).ask);
+            REQUIRE(machine.claim_at(at_once, now).ask);
             auto const step = machine.busy(Busy{}, 20ms, now, 1023);
             CHECK(step.wake_at - now <= 30ms);
-            REQUIRE(machine.ask_now(step.wake_at).ask);
+            REQUIRE(machine.claim_at(at_once, step.wake_at).ask);
             now = step.wake_at;
             CHECK(machine.failed(make_error_code(errc::store_refused), false, now, 1023).wake_at - now <= 30ms);
         }
@@ -165,13 +166,13 @@ TEST_CASE("when others are named, it asks when their time is over, which further
     auto limits = limits_of(30s);
     limits.silent_releases = true;
     AcquireMachine machine(limits);
-    (void)machine.ask_now(start);
+    (void)machine.claim_at(at_once, start);
     REQUIRE(machine.busy(Busy{}, 1ms, start, 0).wake_at == start + 50ms);
-    CHECK(machine.yield(start + 20ms, start).wake_at == start + 20ms);
+    CHECK(machine.claim_at(start + 20ms, start).wake_at == start + 20ms);
     CHECK_FALSE(machine.tick(start + 19ms).ask);
-    CHECK(machine.yield(start + 35ms, start + 19ms).wake_at == start + 35ms);
+    CHECK(machine.claim_at(start + 35ms, start + 19ms).wake_at == start + 35ms);
     CHECK_FALSE(machine.tick(start + 20ms).ask);
-    CHECK(machine.yield(start + 60ms, start + 34ms).wake_at == start + 50ms);
+    CHECK(machine.claim_at(start + 60ms, start + 34ms).wake_at == start + 50ms);
     CHECK_FALSE(machine.tick(start + 35ms).ask);
     CHECK(machine.tick(start + 50ms).ask);
 }
@@ -179,8 +180,8 @@ TEST_CASE("when others are named, it asks when their time is over, which further
 TEST_CASE("others that are named while a claim is under way have their time after a busy answer")
 {
     AcquireMachine machine(limits_of(30s));
-    (void)machine.ask_now(start);
-    CHECK_FALSE(machine.yield(start + 15ms, start + 5ms).ask);
+    (void)machine.claim_at(at_once, start);
+    CHECK_FALSE(machine.claim_at(start + 15ms, start + 5ms).ask);
     CHECK(machine.busy(Busy{}, 6ms, start + 6ms, 1023).wake_at == start + 15ms);
     CHECK(machine.tick(start + 15ms).ask);
     // the named ones were before this claim
@@ -190,11 +191,11 @@ TEST_CASE("others that are named while a claim is under way have their time afte
 TEST_CASE("a hint overrides that others go first")
 {
     AcquireMachine machine(limits_of(30s));
-    (void)machine.hold_back(start + 15ms, start);
-    CHECK(machine.ask_now(start + 1ms).ask);
+    (void)machine.claim_at(start + 15ms, start);
+    CHECK(machine.claim_at(at_once, start + 1ms).ask);
     (void)machine.busy(Busy{}, 1ms, start + 2ms, 7);
-    (void)machine.yield(start + 15ms, start + 3ms);
-    CHECK(machine.ask_now(start + 4ms).ask);
+    (void)machine.claim_at(start + 15ms, start + 3ms);
+    CHECK(machine.claim_at(at_once, start + 4ms).ask);
 }
 
 TEST_CASE("a first claim that is held back waits for named ones, but not forever, and not for all of its time")
@@ -202,32 +203,30 @@ TEST_CASE("a first claim that is held back waits for named ones, but not forever
     SECTION("until their time is over")
     {
         AcquireMachine machine(limits_of(30s));
-        CHECK(machine.hold_back(start + 10ms, start).wake_at == start + 10ms);
-        // other stores' releases are no reason to wait longer
-        CHECK(machine.yield(start + 25ms, start + 5ms).wake_at == start + 10ms);
-        // its own store's are, once more
-        CHECK(machine.hold_back(start + 15ms, start + 5ms).wake_at == start + 15ms);
-        CHECK(machine.hold_back(start + 40ms, start + 10ms).wake_at == start + 20ms);
+        CHECK(machine.claim_at(start + 10ms, start).wake_at == start + 10ms);
+        // further releases of its own store are a reason to wait longer, once more
+        CHECK(machine.claim_at(start + 15ms, start + 5ms).wake_at == start + 15ms);
+        CHECK(machine.claim_at(start + 40ms, start + 10ms).wake_at == start + 20ms);
         CHECK_FALSE(machine.tick(start + 19ms).ask);
         CHECK(machine.tick(start + 20ms).ask);
     }
     SECTION("a short wait")
     {
         AcquireMachine machine(limits_of(4ms));
-        CHECK(machine.hold_back(start + 10ms, start).wake_at == start + 2ms);
+        CHECK(machine.claim_at(start + 10ms, start).wake_at == start + 2ms);
         CHECK(machine.tick(start + 2ms).ask);
     }
     SECTION("a wait that was over before it claimed ended because of others")
     {
         AcquireMachine machine(limits_of(4ms));
-        (void)machine.hold_back(start + 10ms, start);
+        (void)machine.claim_at(start + 10ms, start);
         CHECK(machine.tick(start + 4ms).finish == make_error_code(errc::timed_out));
     }
     SECTION("its turn came after others'")
     {
         AcquireMachine machine(limits_of(30s));
-        (void)machine.queue_up(start);
-        CHECK(machine.hold_back(start + 10ms, start).wake_at == start + 10ms);
+        (void)machine.claim_at(Instant::max(), start);
+        CHECK(machine.claim_at(start + 10ms, start).wake_at == start + 10ms);
         CHECK(machine.tick(start + 10ms).ask);
     }
 }
@@ -237,33 +236,33 @@ TEST_CASE("the wait ends at its deadline with the reason of the last answer")
     SECTION("held by others")
     {
         AcquireMachine machine(limits_of(1s));
-        (void)machine.ask_now(start);
+        (void)machine.claim_at(at_once, start);
         (void)machine.busy(Busy{}, 1ms, start, 7);
         CHECK(machine.tick(start + 1s).finish == make_error_code(errc::timed_out));
     }
     SECTION("no answer")
     {
         AcquireMachine machine(limits_of(1s));
-        (void)machine.ask_now(start);
+        (void)machine.claim_at(at_once, start);
         CHECK(machine.tick(start + 1s).finish == make_error_code(errc::store_unavailable));
     }
     SECTION("refused")
     {
         AcquireMachine machine(limits_of(1s));
-        (void)machine.ask_now(start);
+        (void)machine.claim_at(at_once, start);
         (void)machine.failed(make_error_code(errc::store_refused), false, start, 7);
         CHECK(machine.tick(start + 1s).finish == make_error_code(errc::store_refused));
     }
     SECTION("queued behind others")
     {
         AcquireMachine machine(limits_of(1s));
-        (void)machine.queue_up(start);
+        (void)machine.claim_at(Instant::max(), start);
         CHECK(machine.tick(start + 1s).finish == make_error_code(errc::timed_out));
     }
     SECTION("every grant came too late")
     {
         AcquireMachine machine(limits_of(1s));
-        (void)machine.ask_now(start);
+        (void)machine.claim_at(at_once, start);
         (void)machine.given_back(make_error_code(errc::ttl_too_short), false, start + 500ms, 7);
         CHECK(machine.tick(start + 1s).finish == make_error_code(errc::ttl_too_short));
     }
@@ -276,13 +275,13 @@ TEST_CASE("a try is over with its first answer")
     SECTION("busy")
     {
         AcquireMachine machine(limits);
-        (void)machine.ask_now(start);
+        (void)machine.claim_at(at_once, start);
         CHECK(machine.busy(Busy{}, 1ms, start, 7).finish == make_error_code(errc::timed_out));
     }
     SECTION("failed")
     {
         AcquireMachine machine(limits);
-        (void)machine.ask_now(start);
+        (void)machine.claim_at(at_once, start);
         CHECK(machine.failed(make_error_code(errc::store_refused), false, start, 7).finish);
     }
 }
@@ -290,19 +289,19 @@ TEST_CASE("a try is over with its first answer")
 TEST_CASE("an error that only a person can fix ends the wait at once")
 {
     AcquireMachine machine(limits_of(30s));
-    (void)machine.ask_now(start);
+    (void)machine.claim_at(at_once, start);
     CHECK(
         machine.failed(make_error_code(errc::permission_denied), true, start, 7).finish ==
         make_error_code(errc::permission_denied));
     AcquireMachine other(limits_of(30s));
-    (void)other.ask_now(start);
+    (void)other.claim_at(at_once, start);
     CHECK(other.busy(Busy{std::nullopt, true}, 1ms, start, 7).finish == make_error_code(errc::key_conflict));
 }
 
 TEST_CASE("a claim that is not written is never repeated, and its wait ends as it would")
 {
     AcquireMachine machine(limits_of(30s));
-    auto step = machine.ask_now(start);
+    auto step = machine.claim_at(at_once, start);
     while (step.wake_at < start + 30s) {
         step = machine.tick(step.wake_at);
         REQUIRE_FALSE(step.ask);
@@ -314,7 +313,7 @@ TEST_CASE("a claim that is not written is never repeated, and its wait ends as i
 TEST_CASE("patience with a claim counts from its last progress")
 {
     AcquireMachine machine(limits_of(30s));
-    (void)machine.ask_now(start);
+    (void)machine.claim_at(at_once, start);
     // the claim waited for its turn
     machine.progressed(start + 3s);
     CHECK(machine.tick(start + 3s).wake_at == start + 3500ms);
@@ -329,7 +328,7 @@ TEST_CASE("patience with a claim counts from its last progress")
 TEST_CASE("progress while no claim is pending changes nothing")
 {
     AcquireMachine machine(limits_of(30s));
-    (void)machine.ask_now(start);
+    (void)machine.claim_at(at_once, start);
     auto const pause = machine.busy(Busy{}, 1ms, start, 7);
     machine.progressed(start);
     CHECK(machine.tick(start + 1ms).wake_at == pause.wake_at);
@@ -413,12 +412,12 @@ TEST_CASE("after a grant that came too late, claims of its owner are not waited 
 TEST_CASE("nothing is asked after the end")
 {
     AcquireMachine machine(limits_of(30s));
-    (void)machine.ask_now(start);
+    (void)machine.claim_at(at_once, start);
     machine.end();
-    CHECK_FALSE(machine.ask_now(start).ask);
+    CHECK_FALSE(machine.claim_at(at_once, start).ask);
     CHECK_FALSE(machine.tick(start + 10s).ask);
     CHECK_FALSE(machine.busy(Busy{}, 1ms, start, 7).ask);
-    CHECK_FALSE(machine.queue_up(start).ask);
+    CHECK_FALSE(machine.claim_at(Instant::max(), start).ask);
 }
 
 } // namespace tenure::engine
