@@ -21,13 +21,13 @@ namespace locks
 
 HolderState::HolderState(Order order)
     : order_(order)
-    , fork_generation_(engine::fork_generation())
+    , fork_generation_(fork_generation())
 {
 }
 
 bool HolderState::forked() const noexcept
 {
-    return fork_generation_ != engine::fork_generation();
+    return fork_generation_ != fork_generation();
 }
 
 std::shared_ptr<HeldKey> HolderState::find(StorePtr const& store, std::string const& key) const

@@ -35,14 +35,14 @@ ViewReader::ViewReader(std::shared_ptr<Runtime> runtime, KeyRangePtr range, mill
     : runtime_(std::move(runtime))
     , range_(std::move(range))
     , refresh_(refresh)
-    , fork_generation_(engine::fork_generation())
+    , fork_generation_(fork_generation())
     , cache_(refresh, same)
 {
 }
 
 bool ViewReader::forked() const noexcept
 {
-    return fork_generation_ != engine::fork_generation();
+    return fork_generation_ != fork_generation();
 }
 
 // -- any thread --

@@ -55,7 +55,7 @@ asio::execution_context::id ForkWatch::Service::id;
 
 ForkWatch::ForkWatch(Runtime const& runtime, Stream& stream)
     : streams_(asio::use_service<Service>(asio::query(runtime.io_executor(), asio::execution::context)).streams())
-    , fork_generation_(engine::fork_generation())
+    , fork_generation_(fork_generation())
 {
     std::lock_guard const lock(streams_->mutex);
     position_ = streams_->all.insert(streams_->all.end(), &stream);
@@ -65,7 +65,7 @@ ForkWatch::~ForkWatch()
 {
     std::unique_lock lock(streams_->mutex, std::try_to_lock);
     if (!lock.owns_lock()) {
-        if (fork_generation_ != engine::fork_generation())
+        if (fork_generation_ != fork_generation())
             return; // as above
         lock.lock();
     }

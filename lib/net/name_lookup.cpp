@@ -35,7 +35,7 @@ public:
     /** @returns false if the limit is reached */
     [[nodiscard]] bool begin() noexcept
     {
-        std::uint64_t const now = engine::fork_generation();
+        std::uint64_t const now = fork_generation();
         if (generation_.exchange(now) != now)
             count_.store(0);
         if (count_.fetch_add(1) < LookupPlace::most)

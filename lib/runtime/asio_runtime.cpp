@@ -23,7 +23,7 @@
 
 #include <sys/random.h>
 
-namespace tenure::engine
+namespace tenure
 {
 
 namespace
@@ -205,17 +205,12 @@ make_asio_runtime(asio::any_io_executor user_executor, LogSink log, LogLevel log
     return std::make_shared<AsioRuntime>(std::move(user_executor), std::move(log), log_level);
 }
 
-} // namespace tenure::engine
-
-namespace tenure
-{
-
 std::shared_ptr<Runtime> make_runtime(asio::any_io_executor executor, StoreOptions const& options)
 {
     auto log = options.log ? options.log : default_log_sink();
-    return engine::make_asio_runtime(
+    return make_asio_runtime(
         std::move(executor), is_silent(log) ? LogSink{} : queued(std::move(log)), options.log_level,
-        options.own_thread ? engine::RunsOn::own_thread : engine::RunsOn::user_executor);
+        options.own_thread ? RunsOn::own_thread : RunsOn::user_executor);
 }
 
 std::shared_ptr<Runtime> make_runtime(asio::any_io_executor executor)

@@ -8,7 +8,7 @@
 
 #include <memory>
 
-namespace tenure::engine
+namespace tenure
 {
 
 /** The executor of a store's internal work. */
@@ -27,4 +27,4 @@ enum class RunsOn {
     asio::any_io_executor user_executor, LogSink log, LogLevel log_level = LogLevel::trace,
     RunsOn runs_on = RunsOn::user_executor);
 
-} // namespace tenure::engine
+} // namespace tenure

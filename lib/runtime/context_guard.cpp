@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace tenure::engine
+namespace tenure
 {
 
 namespace
@@ -61,4 +61,4 @@ void tell_end_of(asio::execution_context& context, std::weak_ptr<ContextUser> us
     asio::use_service<ContextGuard>(context).add(std::move(user));
 }
 
-} // namespace tenure::engine
+} // namespace tenure

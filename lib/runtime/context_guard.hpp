@@ -5,7 +5,7 @@
 
 #include <memory>
 
-namespace tenure::engine
+namespace tenure
 {
 
 /** An object that calls handlers in an execution context of its users. */
@@ -23,4 +23,4 @@ protected:
 /** Notifies `user` when the context is destroyed. */
 void tell_end_of(boost::asio::execution_context& context, std::weak_ptr<ContextUser> user);
 
-} // namespace tenure::engine
+} // namespace tenure

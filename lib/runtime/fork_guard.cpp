@@ -6,7 +6,7 @@
 
 #include <memory>
 
-namespace tenure::engine
+namespace tenure
 {
 
 constinit std::atomic<std::uint64_t> forks{0};
@@ -33,4 +33,4 @@ std::shared_lock<std::shared_mutex> hold_forks()
     return std::shared_lock(forking);
 }
 
-} // namespace tenure::engine
+} // namespace tenure

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <shared_mutex>
 
-namespace tenure::engine
+namespace tenure
 {
 
 /// counted in the child, by a handler that is installed at the program's start
@@ -25,4 +25,4 @@ extern std::atomic<std::uint64_t> forks;
  *  run user code, and once per thread. */
 [[nodiscard]] std::shared_lock<std::shared_mutex> hold_forks();
 
-} // namespace tenure::engine
+} // namespace tenure

@@ -60,7 +60,7 @@ public:
     [[nodiscard]] static LogQueue* existing() noexcept
     {
         auto* const queue = current.load(std::memory_order_acquire);
-        return queue != nullptr && queue->generation_ == engine::fork_generation() ? queue : nullptr;
+        return queue != nullptr && queue->generation_ == fork_generation() ? queue : nullptr;
     }
 
     void add(SinkPtr const& sink, LogLevel level, std::string_view line)
@@ -174,7 +174,7 @@ private:
 
     static std::atomic<LogQueue*> current;
 
-    std::uint64_t const generation_ = engine::fork_generation();
+    std::uint64_t const generation_ = fork_generation();
     std::mutex mutex_;
     // -- under the mutex --
     /// lines were queued or passed on, or the program ends

@@ -12,7 +12,7 @@
 #include <chrono>
 #include <utility>
 
-namespace tenure::engine
+namespace tenure
 {
 
 namespace
@@ -245,12 +245,12 @@ bool is_ending(std::weak_ptr<OwnThread> const& one) noexcept
 
 /** Ends the threads at exit. Created right before the first thread, and so destroyed before most objects that a thread
  *  may use. */
-struct AtExit {
+struct ThreadsAtExit {
     // Initializes OpenSSL first, so that its exit handler runs after the destructor of this object.
-    AtExit() { static_cast<void>(::OPENSSL_init_crypto(OPENSSL_INIT_ADD_ALL_DIGESTS, nullptr)); }
-    AtExit(AtExit const&) = delete;
-    AtExit& operator=(AtExit const&) = delete;
-    ~AtExit()
+    ThreadsAtExit() { static_cast<void>(::OPENSSL_init_crypto(OPENSSL_INIT_ADD_ALL_DIGESTS, nullptr)); }
+    ThreadsAtExit(ThreadsAtExit const&) = delete;
+    ThreadsAtExit& operator=(ThreadsAtExit const&) = delete;
+    ~ThreadsAtExit()
     {
         if (auto* const threads = RunningThreads::existing())
             threads->end();
@@ -269,7 +269,7 @@ RunningThreads& RunningThreads::instance()
 {
     if (auto* const threads = existing())
         return *threads;
-    static AtExit const at_exit;
+    static ThreadsAtExit const at_exit;
     auto fresh = std::make_unique<RunningThreads>();
     auto* seen = current.load(std::memory_order_acquire);
     while (seen == nullptr || seen->fork_generation_ != fresh->fork_generation_)
@@ -323,4 +323,4 @@ try {
 } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the program ends with threads that run
 }
 
-} // namespace tenure::engine
+} // namespace tenure

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace tenure::engine
+namespace tenure
 {
 
 class OwnThread;
@@ -222,4 +222,4 @@ public:
     return may_have_one != nullptr ? may_have_one->own_thread() : nullptr;
 }
 
-} // namespace tenure::engine
+} // namespace tenure

@@ -35,18 +35,18 @@ constinit Waiting nobody{};
 class Strand::State
 {
 public:
-    explicit State(asio::any_io_executor const& executor, std::shared_ptr<engine::OwnThread> const& thread = nullptr)
+    explicit State(asio::any_io_executor const& executor, std::shared_ptr<OwnThread> const& thread = nullptr)
         : executor_(executor)
         , loop_(blocking_loop(executor_))
         , never_blocking_(asio::require(executor_, asio::execution::blocking_t::never))
         , has_thread_(thread != nullptr)
         , thread_(thread)
-        , fork_generation_(engine::fork_generation())
+        , fork_generation_(fork_generation())
     {
     }
 
     /** True in a fork of the process that made it, where nothing may run. */
-    [[nodiscard]] bool forked() const noexcept { return fork_generation_ != engine::fork_generation(); }
+    [[nodiscard]] bool forked() const noexcept { return fork_generation_ != fork_generation(); }
 
     /** True if the executor would run functions at once, known without a call of it. */
     [[nodiscard]] bool runs_here() const noexcept { return loop_ != nullptr && loop_->running_in_this_thread(); }
@@ -146,7 +146,7 @@ private:
     asio::any_io_executor const never_blocking_;
     bool const has_thread_;
     /// thread of the store; it runs `executor_`, and owns the strand
-    std::weak_ptr<engine::OwnThread> const thread_;
+    std::weak_ptr<OwnThread> const thread_;
     std::uint64_t fork_generation_;
     /// null: the strand is free. Each task points to the previous one
     std::atomic<Waiting*> newest_{nullptr};
@@ -231,7 +231,7 @@ Strand::StatePtr Strand::make_state(asio::any_io_executor const& executor)
     return std::make_shared<State>(executor);
 }
 
-Strand::Strand(std::shared_ptr<engine::OwnThread> const& thread)
+Strand::Strand(std::shared_ptr<OwnThread> const& thread)
     : state_(std::make_shared<State>(thread->io_executor(), thread))
 {
 }

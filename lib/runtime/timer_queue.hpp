@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace tenure::engine
+namespace tenure
 {
 
 /** Timers in the order in which they are due; those with equal times in the order in which they were added.
@@ -146,4 +146,4 @@ private:
     Instant looked_at_ = Instant::min();
 };
 
-} // namespace tenure::engine
+} // namespace tenure

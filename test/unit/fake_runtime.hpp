@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 /** The runtime of tenure::testing for tests of the insides: they see what is ready, when the next timer is due and what
  *  was logged. Nothing runs and no time passes but by `run_...`. The same calls give the same run, always. */
-class FakeRuntime : public engine::ThreadRuntime
+class FakeRuntime : public ThreadRuntime
 {
 public:
     struct Line {
@@ -53,7 +53,7 @@ public:
         return runtime_->user_executor();
     }
     [[nodiscard]] Strand const& strand() const noexcept override { return runtime_->strand(); }
-    [[nodiscard]] engine::OwnThread* own_thread() const noexcept override { return thread.get(); }
+    [[nodiscard]] OwnThread* own_thread() const noexcept override { return thread.get(); }
     void post(Task task) override { runtime_->post(std::move(task)); }
     TimerId call_at(Instant when, Task task) override { return runtime_->call_at(when, std::move(task)); }
     void cancel(TimerId id) noexcept override { runtime_->cancel(id); }
@@ -66,7 +66,7 @@ public:
     // -- for the test --
 
     /// the engine takes this for the store's own thread; nothing runs on it
-    std::shared_ptr<engine::OwnThread> thread;
+    std::shared_ptr<OwnThread> thread;
     /// all that `random_bytes` has given
     std::vector<std::byte> drawn;
 

@@ -18,10 +18,7 @@ namespace tenure
 
 namespace asio = boost::asio;
 
-namespace engine
-{
 class OwnThread;
-}
 
 /** Runs functions over an executor one at a time, in the order of their arrival: an Asio executor with the guarantees
  * of `asio::strand`.
@@ -49,7 +46,7 @@ public:
     }
 
     /** For the engine: over a thread, without shared ownership of it. */
-    explicit Strand(std::shared_ptr<engine::OwnThread> const& thread);
+    explicit Strand(std::shared_ptr<OwnThread> const& thread);
 
     /** Runs the function at once if it may, else queues it. */
     template <class Function>

@@ -51,7 +51,7 @@ std::shared_ptr<Domain> Domain::named(std::string const& name)
     auto& known = domains[name];
     auto domain = known.lock();
     // a child of fork gets a new domain: a thread that does not exist in the child may own the parent's mutex
-    if (!domain || domain->fork_generation_ != engine::fork_generation()) {
+    if (!domain || domain->fork_generation_ != fork_generation()) {
         domain = std::make_shared<Domain>();
         known = domain;
     }

@@ -126,7 +126,7 @@ private:
     [[nodiscard]] News
     news_of(KeyRange const& range, std::vector<std::string> const& keys, std::vector<StoreName> const& named) const;
 
-    std::uint64_t const fork_generation_ = engine::fork_generation();
+    std::uint64_t const fork_generation_ = fork_generation();
     mutable std::mutex mutex_;
     std::unordered_map<std::string, Entry> entries_;
     /// number of entries at which the next sweep is due

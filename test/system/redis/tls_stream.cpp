@@ -79,7 +79,7 @@ TEST_CASE("a server that refuses this client is heard, also if it has reset the 
     tls.ca_file = authority.ca();
 
     boost::asio::io_context loop;
-    auto const runtime = engine::make_asio_runtime(loop.get_executor(), [](LogLevel, std::string_view) {});
+    auto const runtime = make_asio_runtime(loop.get_executor(), [](LogLevel, std::string_view) {});
     auto const stream = net::make_tls_stream(runtime, "127.0.0.1", server.tls_port(), tls);
     SlowSpeaker speaker(stream);
     runtime->post([&] { stream->connect(speaker, runtime->now() + 5s); });

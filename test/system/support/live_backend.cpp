@@ -14,7 +14,7 @@ LiveBackend::LiveBackend(Lines lines, MakeBackend const& make)
     : Client(
           [lines](asio::io_context& context) {
               // not make_runtime: lines are to be there when what logged them has run
-              return engine::make_asio_runtime(
+              return make_asio_runtime(
                   context.get_executor(), [lines](LogLevel, std::string_view line) { lines->emplace_back(line); });
           },
           make)

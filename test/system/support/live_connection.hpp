@@ -30,7 +30,7 @@ public:
     using Answer = std::shared_ptr<std::optional<redis::Outcome>>;
 
     explicit LiveConnection(RedisConfig const& config, redis::ConnectionOptions options = {})
-        : runtime_(engine::make_asio_runtime(
+        : runtime_(make_asio_runtime(
               loop_.get_executor(), [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }))
         , connection_(redis::make_connection(runtime_, config, redis::socket_streams(), std::move(options)))
     {

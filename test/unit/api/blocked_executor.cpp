@@ -73,7 +73,7 @@ TEST_CASE("an executor that is blocked for more than a sixth of the ttl is repor
 TEST_CASE("where a store renews late on a thread of its own, no handler is to blame")
 {
     Holding test;
-    test.test.runtime->thread = engine::OwnThread::make(test.test.runtime->user_executor());
+    test.test.runtime->thread = OwnThread::make(test.test.runtime->user_executor());
     test.pass(3s);
     test.block(1200ms);
     REQUIRE(test.warnings() == 1);

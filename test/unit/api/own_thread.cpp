@@ -309,13 +309,13 @@ TEST_CASE("an exception on the store's thread is logged, and the thread goes on"
     std::mutex mutex;
     std::vector<std::string> lines;
     auto const runtime = [&](asio::any_io_executor executor) {
-        return engine::make_asio_runtime(
+        return make_asio_runtime(
             std::move(executor),
             [&](LogLevel, std::string_view line) {
                 std::lock_guard const lock(mutex);
                 lines.emplace_back(line);
             },
-            LogLevel::warning, engine::RunsOn::own_thread);
+            LogLevel::warning, RunsOn::own_thread);
     };
     require_no_store_threads();
     {

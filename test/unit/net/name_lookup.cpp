@@ -53,7 +53,7 @@ private:
 std::optional<Answer> look_up(std::string const& host, bool without_descriptors = false)
 {
     asio::io_context context;
-    auto const runtime = engine::make_asio_runtime(context.get_executor(), silent_log_sink());
+    auto const runtime = make_asio_runtime(context.get_executor(), silent_log_sink());
     std::optional<NoDescriptorLeft> limit;
     if (without_descriptors)
         limit.emplace();
@@ -127,7 +127,7 @@ TEST_CASE("more lookups at a time than this process allows are told so, and addr
 TEST_CASE("a lookup that is dropped tells nothing, and leaves the loop nothing to do")
 {
     asio::io_context context;
-    auto const runtime = engine::make_asio_runtime(context.get_executor(), silent_log_sink());
+    auto const runtime = make_asio_runtime(context.get_executor(), silent_log_sink());
     bool told = false;
     for (auto const* const host : {"127.0.0.1", "localhost"})
         std::make_unique<NameLookup>(runtime, host, [&](StreamError const&, NameLookup::Addresses const&) {

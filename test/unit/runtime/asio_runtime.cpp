@@ -20,7 +20,7 @@ using tenure::Runtime;
 
 struct RealTime {
     asio::io_context context;
-    std::shared_ptr<Runtime> runtime = tenure::engine::make_asio_runtime(context.get_executor(), {});
+    std::shared_ptr<Runtime> runtime = tenure::make_asio_runtime(context.get_executor(), {});
 
     template <class Work>
     void on_strand(Work work)

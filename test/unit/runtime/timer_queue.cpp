@@ -16,7 +16,7 @@ namespace
 
 using std::chrono::milliseconds;
 using tenure::Instant;
-using tenure::engine::TimerQueue;
+using tenure::TimerQueue;
 
 Instant instant(int when)
 {

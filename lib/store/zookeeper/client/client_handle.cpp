@@ -103,7 +103,7 @@ private:
 ClientHandle::ClientHandle(Runtime& runtime, Settings settings)
     : runtime_(runtime)
     , settings_(std::move(settings))
-    , fork_generation_(engine::fork_generation())
+    , fork_generation_(fork_generation())
 {
     LibraryCall const call(this);
     // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): what it calls back needs all members
@@ -122,7 +122,7 @@ ClientHandle::ClientHandle(Runtime& runtime, Settings settings)
 
 ClientHandle::~ClientHandle()
 {
-    if (fork_generation_ != engine::fork_generation()) {
+    if (fork_generation_ != fork_generation()) {
         // After fork the connection is the parent's, and a thread of the parent may have held the lock: only this copy
         // is dropped.
         if (descriptor_ >= 0)
@@ -160,7 +160,7 @@ void ClientHandle::ask(Request request, ResponseHandler handler)
     asked.request = std::move(request);
     asked.handler = std::move(handler);
     asked.sent = runtime_.now();
-    if (fork_generation_ != engine::fork_generation()) {
+    if (fork_generation_ != fork_generation()) {
         // the connection is the parent's
         finish(id, {ZINVALIDSTATE});
         return;
@@ -339,7 +339,7 @@ void ClientHandle::drop_connection()
 
 void ClientHandle::end_session()
 {
-    if (fork_generation_ != engine::fork_generation())
+    if (fork_generation_ != fork_generation())
         return;
     auto const waits_for = interest();
     LibraryCall const call(this);

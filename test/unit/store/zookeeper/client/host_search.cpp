@@ -21,7 +21,7 @@ namespace tenure::zookeeper
 TEST_CASE("a name that cannot be found stands for what it stood for before", "[zookeeper]")
 {
     asio::io_context context;
-    auto const runtime = engine::make_asio_runtime(context.get_executor(), silent_log_sink());
+    auto const runtime = make_asio_runtime(context.get_executor(), silent_log_sink());
     // longer than any name may be, so no server is asked for it
     std::vector<Endpoint> const servers{{"127.0.0.1", 2181}, {std::string(300, 'x'), 2182}};
     auto const find = [&](HostSearch::Addresses known) {
