@@ -41,8 +41,6 @@ public:
 
     /** Holds nothing. */
     LeaseSet() noexcept;
-    /** For `MultiLock`. */
-    explicit LeaseSet(std::shared_ptr<locks::HeldSet> held) noexcept;
     /** The moved-from set holds nothing. */
     LeaseSet(LeaseSet&&) noexcept;
     /** Releases the leases that this object held before, in the background. */
@@ -91,6 +89,7 @@ public:
     }
 
 private:
+    friend locks::HeldSet;
     using HeldPtr = std::shared_ptr<locks::HeldSet>;
     using ReleaseHandler = asio::any_completion_handler<void(error_code, ReleaseOutcome)>;
 
@@ -105,6 +104,7 @@ private:
         }
     };
 
+    explicit LeaseSet(HeldPtr held) noexcept;
     [[nodiscard]] static asio::any_io_executor const& executor_of(HeldPtr const& held) noexcept;
     static void start_release(HeldPtr const& held, ReleaseHandler handler);
 

@@ -79,6 +79,11 @@ std::vector<TokenStatePtr> HeldSet::tokens_of(std::vector<Lease> const& leases)
     return tokens;
 }
 
+LeaseSet HeldSet::make(std::shared_ptr<Runtime> runtime, std::vector<Lease> leases)
+{
+    return LeaseSet(std::make_shared<HeldSet>(std::move(runtime), std::move(leases)));
+}
+
 HeldSet::HeldSet(std::shared_ptr<Runtime> runtime, std::vector<Lease> leases)
     : runtime_(std::move(runtime))
     , leases_(std::move(leases))
@@ -97,26 +102,27 @@ HeldSet::~HeldSet()
     }
 }
 
-void HeldSet::release(asio::any_completion_handler<void(error_code, ReleaseOutcome)> handler)
+void HeldSet::release(
+    std::shared_ptr<HeldSet> const& self, asio::any_completion_handler<void(error_code, ReleaseOutcome)> handler)
 {
-    ReleaseCall::Handler pending(std::move(handler), runtime_.get());
-    if (!joined_) {
+    ReleaseCall::Handler pending(std::move(handler), self->runtime_.get());
+    if (!self->joined_) {
         auto const slot = pending.slot();
-        leases_.front().async_release(asio::bind_cancellation_slot(
+        self->leases_.front().async_release(asio::bind_cancellation_slot(
             slot, [pending = std::move(pending)](error_code error, ReleaseOutcome outcome) mutable {
                 std::move(pending).post(error, outcome);
             }));
-    } else if (joined_->forked()) {
+    } else if (self->joined_->forked()) {
         std::move(pending).post(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
-    } else if (released_.exchange(true)) {
+    } else if (self->released_.exchange(true)) {
         std::move(pending).post(make_error_code(errc::released), ReleaseOutcome::was_lost);
     } else {
         // Cancelled first: the end of the leases would cancel it only after their releases are sent.
-        joined_->cancel(CancelReason::released);
-        auto const answers =
-            std::make_shared<Answers>(leases_.size(), runtime_, ReleaseCall::start(std::move(pending), runtime_));
+        self->joined_->cancel(CancelReason::released);
+        auto const answers = std::make_shared<Answers>(
+            self->leases_.size(), self->runtime_, ReleaseCall::start(std::move(pending), self->runtime_));
         // in one turn, so that a store sends the requests together
-        runtime_->strand().execute([self = shared_from_this(), answers] {
+        self->runtime_->strand().execute([self, answers] {
             for (auto const& lease : self->leases_)
                 release_one(EngineLease::record_of(lease), answers);
         });

@@ -7,6 +7,7 @@
 #include <tenure/backend/runtime.hpp>
 #include <tenure/cancellation_token.hpp>
 #include <tenure/lease.hpp>
+#include <tenure/lease_set.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
 
@@ -36,11 +37,14 @@ private:
 };
 
 /** The leases of a LeaseSet. */
-class HeldSet : public std::enable_shared_from_this<HeldSet>
+class HeldSet
 {
 public:
     using ReleaseCall = engine::Call<ReleaseOutcome>;
 
+    [[nodiscard]] static LeaseSet make(std::shared_ptr<Runtime> runtime, std::vector<Lease> leases);
+
+    /** Use `make`. */
     HeldSet(std::shared_ptr<Runtime> runtime, std::vector<Lease> leases);
     HeldSet(HeldSet const&) = delete;
     HeldSet& operator=(HeldSet const&) = delete;
@@ -53,7 +57,8 @@ public:
 
     /** True once the release of the set has begun. The releases of its leases may begin later. */
     [[nodiscard]] bool released() const noexcept { return released_; }
-    void release(asio::any_completion_handler<void(error_code, ReleaseOutcome)> handler);
+    static void release(
+        std::shared_ptr<HeldSet> const& self, asio::any_completion_handler<void(error_code, ReleaseOutcome)> handler);
 
 private:
     [[nodiscard]] static std::vector<TokenStatePtr> tokens_of(std::vector<Lease> const& leases);

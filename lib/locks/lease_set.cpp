@@ -18,7 +18,7 @@ namespace tenure
 
 LeaseSet::LeaseSet() noexcept = default;
 
-LeaseSet::LeaseSet(std::shared_ptr<locks::HeldSet> held) noexcept
+LeaseSet::LeaseSet(HeldPtr held) noexcept
     : held_(std::move(held))
 {
 }
@@ -76,7 +76,7 @@ asio::any_io_executor const& LeaseSet::executor_of(HeldPtr const& held) noexcept
 void LeaseSet::start_release(HeldPtr const& held, ReleaseHandler handler)
 {
     if (held)
-        held->release(std::move(handler));
+        locks::HeldSet::release(held, std::move(handler));
     else
         engine::Completion<void(error_code, ReleaseOutcome)>(std::move(handler), nullptr)
             .post(make_error_code(errc::released), ReleaseOutcome::was_lost);

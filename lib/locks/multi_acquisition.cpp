@@ -29,7 +29,7 @@ void MultiAcquisition::start_single(
         if (lease) {
             std::vector<Lease> leases;
             leases.push_back(std::move(lease));
-            set = LeaseSet(std::make_shared<HeldSet>(runtime, std::move(leases)));
+            set = HeldSet::make(runtime, std::move(leases));
         }
         std::move(handler).post(error, std::move(set));
     };
@@ -197,7 +197,7 @@ void MultiAcquisition::complete(error_code error)
         leases.reserve(parts_.size());
         for (auto const position : locks_->as_named())
             leases.push_back(std::move(parts_[position].lease));
-        set = LeaseSet(std::make_shared<HeldSet>(runtime_, std::move(leases)));
+        set = HeldSet::make(runtime_, std::move(leases));
     }
     for (auto& part : parts_)
         part.lease = Lease();
