@@ -94,7 +94,7 @@ void write_metrics(tenure::Store const& store, std::string const& file)
     auto const numbers = store.statistics();
     std::ofstream(file + ".new") << "tenure_held " << numbers.held << "\ntenure_renewals_total " << numbers.renewals
                                  << "\ntenure_renewals_failed_total " << numbers.renewals_failed
-                                 << "\ntenure_lost_total " << numbers.lost_expired + numbers.lost_not_owner << '\n';
+                                 << "\ntenure_lost_total " << numbers.lost.total() << '\n';
     std::error_code ignored;
     std::filesystem::rename(file + ".new", file, ignored);
 }

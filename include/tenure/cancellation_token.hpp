@@ -9,6 +9,7 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/system/error_code.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <stop_token>
 #include <string_view>
@@ -50,6 +51,8 @@ enum class CancelReason {
     /// the holder left the key to expire (`Lease::async_detach`)
     detached
 };
+/// enumerators of `CancelReason`
+inline constexpr std::size_t cancel_reasons = 8;
 
 /** Whether the reason takes the lease away from its holder: any but `none`, `released` and `detached`. */
 [[nodiscard]] constexpr bool is_loss(CancelReason reason) noexcept

@@ -79,16 +79,8 @@ struct TENURE_API NameMetrics {
     std::uint64_t cancelled = 0;
     /// acquisitions that ended with another error
     std::uint64_t failed = 0;
-    /// leases whose validity ended without a renewal
-    std::uint64_t lost_expired = 0;
-    /// leases whose key got another owner or none
-    std::uint64_t lost_not_owner = 0;
-    /// leases that ended with `CancelWhen::first_failed_renewal`
-    std::uint64_t lost_first_failed_renewal = 0;
-    /// leases that ended with `LeaseOptions::max_hold`
-    std::uint64_t lost_max_hold = 0;
-    /// leases that were held when the store was closed
-    std::uint64_t lost_store_closed = 0;
+    /// leases that were lost, by the reason of the token
+    Losses lost;
 
     /// from the call to the grant
     Distribution waiting_time;

@@ -1,11 +1,38 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/cancellation_token.hpp>
+#include <tenure/detail/api.hpp>
+
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 namespace tenure
 {
+
+/** How many leases were lost, by the reason of their token: `lost[CancelReason::expired]`. */
+struct TENURE_API Losses {
+    /// by `CancelReason`; zero for reasons that are no loss
+    std::array<std::uint64_t, cancel_reasons> by_reason{};
+
+    /** The losses with this reason. */
+    [[nodiscard]] constexpr std::uint64_t& operator[](CancelReason reason) noexcept
+    {
+        return by_reason[static_cast<std::size_t>(reason)];
+    }
+    /** The losses with this reason. */
+    [[nodiscard]] constexpr std::uint64_t operator[](CancelReason reason) const noexcept
+    {
+        return by_reason[static_cast<std::size_t>(reason)];
+    }
+    /** All losses. */
+    [[nodiscard]] std::uint64_t total() const noexcept;
+
+    /** Adds the losses of another name or store. */
+    Losses& operator+=(Losses const& other) noexcept;
+};
 
 /** Counters since the store was opened, and the present numbers of leases and waiters. A snapshot: the fields may be
  * read at slightly different times. */
@@ -31,16 +58,8 @@ struct Statistics {
     /// renewal
     std::chrono::nanoseconds min_renewal_margin{};
 
-    /// leases that were lost, by the reason of the token (`CancelReason`)
-    std::uint64_t lost_expired = 0;
-    /// as above: the store proved that the key has another value
-    std::uint64_t lost_not_owner = 0;
-    /// as above: with `CancelWhen::first_failed_renewal`
-    std::uint64_t lost_first_failed_renewal = 0;
-    /// as above: after `LeaseOptions::max_hold`
-    std::uint64_t lost_max_hold = 0;
-    /// as above: held while the store was closed
-    std::uint64_t lost_store_closed = 0;
+    /// leases that were lost, by the reason of the token
+    Losses lost;
 
     /// releases that the store confirmed
     std::uint64_t released = 0;

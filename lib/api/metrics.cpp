@@ -36,6 +36,18 @@ Distribution& Distribution::operator+=(Distribution const& other) noexcept
     return *this;
 }
 
+std::uint64_t Losses::total() const noexcept
+{
+    return std::accumulate(by_reason.begin(), by_reason.end(), std::uint64_t{0});
+}
+
+Losses& Losses::operator+=(Losses const& other) noexcept
+{
+    for (std::size_t reason = 0; reason < by_reason.size(); ++reason)
+        by_reason[reason] += other.by_reason[reason];
+    return *this;
+}
+
 NameMetrics& NameMetrics::operator+=(NameMetrics const& other) noexcept
 {
     ttl = std::max(ttl, other.ttl);
@@ -44,11 +56,7 @@ NameMetrics& NameMetrics::operator+=(NameMetrics const& other) noexcept
     busy += other.busy;
     cancelled += other.cancelled;
     failed += other.failed;
-    lost_expired += other.lost_expired;
-    lost_not_owner += other.lost_not_owner;
-    lost_first_failed_renewal += other.lost_first_failed_renewal;
-    lost_max_hold += other.lost_max_hold;
-    lost_store_closed += other.lost_store_closed;
+    lost += other.lost;
     waiting_time += other.waiting_time;
     holding_time += other.holding_time;
     hand_over += other.hand_over;

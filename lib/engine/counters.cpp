@@ -44,7 +44,7 @@ Statistics Counters::snapshot() const noexcept
     all.renewals = renewals.load(relaxed);
     all.renewals_failed = renewals_failed.load(relaxed);
     all.min_renewal_margin = std::chrono::nanoseconds(margin_least_.load(relaxed));
-    lost_.copy_to(all);
+    all.lost = lost_.snapshot();
     all.released = released.load(relaxed);
     all.detached = detached.load(relaxed);
     all.released_not_owner = released_not_owner.load(relaxed);

@@ -4,29 +4,12 @@
 namespace tenure::engine
 {
 
-void LossCounts::add(CancelReason reason) noexcept
+Losses LossCounts::snapshot() const noexcept
 {
-    switch (reason) {
-    case CancelReason::none:
-    case CancelReason::released:
-    case CancelReason::detached:
-        break;
-    case CancelReason::expired:
-        add_one(expired_);
-        break;
-    case CancelReason::not_owner:
-        add_one(not_owner_);
-        break;
-    case CancelReason::first_failed_renewal:
-        add_one(first_failed_renewal_);
-        break;
-    case CancelReason::max_hold:
-        add_one(max_hold_);
-        break;
-    case CancelReason::store_closed:
-        add_one(store_closed_);
-        break;
-    }
+    Losses all;
+    for (std::size_t reason = 0; reason < counts_.size(); ++reason)
+        all.by_reason[reason] = counts_[reason].load(std::memory_order_relaxed);
+    return all;
 }
 
 void NameCounters::copy_to(NameMetrics& metrics) const noexcept
@@ -38,7 +21,7 @@ void NameCounters::copy_to(NameMetrics& metrics) const noexcept
     metrics.busy = busy.load(relaxed);
     metrics.cancelled = cancelled.load(relaxed);
     metrics.failed = failed.load(relaxed);
-    lost.copy_to(metrics);
+    metrics.lost = lost.snapshot();
     metrics.waiting_time = waiting_time.snapshot();
     metrics.holding_time = holding_time.snapshot();
     metrics.hand_over = hand_over.snapshot();

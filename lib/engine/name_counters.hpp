@@ -22,29 +22,20 @@
 namespace tenure::engine
 {
 
-/** Losses by reason. Written on the strand, read from any thread. */
+/** The counts behind `Losses`. Written on the strand, read from any thread. */
 class LossCounts
 {
 public:
-    void add(CancelReason reason) noexcept;
-
-    /** To `Statistics` or `NameMetrics`, whose fields have the same names. */
-    template <class Target>
-    void copy_to(Target& target) const noexcept
+    void add(CancelReason reason) noexcept
     {
-        target.lost_expired = expired_.load(std::memory_order_relaxed);
-        target.lost_not_owner = not_owner_.load(std::memory_order_relaxed);
-        target.lost_first_failed_renewal = first_failed_renewal_.load(std::memory_order_relaxed);
-        target.lost_max_hold = max_hold_.load(std::memory_order_relaxed);
-        target.lost_store_closed = store_closed_.load(std::memory_order_relaxed);
+        if (is_loss(reason))
+            add_one(counts_[static_cast<std::size_t>(reason)]);
     }
 
+    [[nodiscard]] Losses snapshot() const noexcept;
+
 private:
-    Count expired_{0};
-    Count not_owner_{0};
-    Count first_failed_renewal_{0};
-    Count max_hold_{0};
-    Count store_closed_{0};
+    std::array<Count, cancel_reasons> counts_{};
 };
 
 /** The counts behind `NameMetrics`. Written on the strand, read from any thread. */

@@ -105,11 +105,11 @@ struct NameFamilies {
         acquisitions.counter(labels, "outcome", "busy", name.busy);
         acquisitions.counter(labels, "outcome", "cancelled", name.cancelled);
         acquisitions.counter(labels, "outcome", "failed", name.failed);
-        lost.counter(labels, "reason", "expired", name.lost_expired);
-        lost.counter(labels, "reason", "not_owner", name.lost_not_owner);
-        lost.counter(labels, "reason", "first_failed_renewal", name.lost_first_failed_renewal);
-        lost.counter(labels, "reason", "max_hold", name.lost_max_hold);
-        lost.counter(labels, "reason", "store_closed", name.lost_store_closed);
+        lost.counter(labels, "reason", "expired", name.lost[CancelReason::expired]);
+        lost.counter(labels, "reason", "not_owner", name.lost[CancelReason::not_owner]);
+        lost.counter(labels, "reason", "first_failed_renewal", name.lost[CancelReason::first_failed_renewal]);
+        lost.counter(labels, "reason", "max_hold", name.lost[CancelReason::max_hold]);
+        lost.counter(labels, "reason", "store_closed", name.lost[CancelReason::store_closed]);
         wait.histogram(labels, name.waiting_time);
         hold.histogram(labels, name.holding_time);
         hand_over.histogram(labels, name.hand_over);

@@ -20,7 +20,7 @@ constexpr double most_refused = 10.0;
 
 std::uint64_t lost_leases(Statistics const& counted)
 {
-    return counted.lost_expired + counted.lost_not_owner + counted.lost_first_failed_renewal + counted.lost_max_hold;
+    return counted.lost.total() - counted.lost[CancelReason::store_closed];
 }
 
 } // namespace

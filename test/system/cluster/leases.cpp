@@ -223,8 +223,8 @@ TEST_CASE("the death of a master disturbs no lease at another, and acquiring goe
     CHECK(outage < 15s);
     CHECK(margin_1.end() > undisturbed);
     CHECK(margin_2.end() > undisturbed);
-    CHECK(running.store().statistics().lost_not_owner == 0);
-    CHECK(running.store().statistics().lost_expired == 0);
+    CHECK(running.store().statistics().lost[CancelReason::not_owner] == 0);
+    CHECK(running.store().statistics().lost[CancelReason::expired] == 0);
 }
 
 TEST_CASE("a node that hangs disturbs no lease at another", "[cluster]")

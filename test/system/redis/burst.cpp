@@ -78,7 +78,7 @@ TEST_CASE("10,000 acquisitions at once are granted beside held leases, each by o
     CHECK(claims < (held_before + burst) * 11 / 10);
     auto const statistics = running.store().statistics();
     CHECK(statistics.renewals_failed == 0);
-    CHECK(statistics.lost_expired == 0);
+    CHECK(statistics.lost[CancelReason::expired] == 0);
 }
 
 TEST_CASE_METHOD(

@@ -132,7 +132,7 @@ TEST_CASE_METHOD(RedisTest, "a lease is at risk, and then lost, when renewals st
         CHECK(again.valid());
         CHECK(lease.valid_until() == valid_until);
         CHECK(lease.token().cancelled());
-        CHECK(running.store().statistics().lost_expired == 1);
+        CHECK(running.store().statistics().lost[CancelReason::expired] == 1);
         RunningStore::release(again);
     }
     SECTION("it is held again if the server comes back in time")
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(RedisTest, "a lease is at risk, and then lost, when renewals st
         CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
         CHECK(fired.wait(1s));
         CHECK(lease.token().reason() == CancelReason::released);
-        CHECK(running.store().statistics().lost_expired == 0);
+        CHECK(running.store().statistics().lost[CancelReason::expired] == 0);
     }
 }
 
@@ -161,7 +161,7 @@ TEST_CASE_METHOD(RedisTest, "a server that stands still for a quarter of the ttl
         CHECK(lease.valid());
         CHECK_FALSE(lease.token().cancelled());
     }
-    CHECK(running.store().statistics().lost_expired == 0);
+    CHECK(running.store().statistics().lost[CancelReason::expired] == 0);
     CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
     CHECK_FALSE(server.client().get(key));
 }

@@ -124,7 +124,7 @@ TEST_CASE("with_lease cancels the work when the lease is lost, and says so after
     });
     bench.run();
     CHECK(result == make_error_code(errc::lease_lost));
-    CHECK(bench.store->statistics().lost_not_owner == 1);
+    CHECK(bench.store->statistics().lost[CancelReason::not_owner] == 1);
 }
 
 TEST_CASE("an exception of the work's own comes through, and the lease is released")

@@ -100,7 +100,7 @@ TEST_CASE("a detached lease is over at once, its token says detached, and the st
     CHECK(statistics.detached == 1);
     CHECK(statistics.released == 0);
     CHECK(statistics.held == 0);
-    CHECK(statistics.lost_expired + statistics.lost_not_owner == 0);
+    CHECK(statistics.lost.total() == 0);
 }
 
 TEST_CASE("a release frees the key, and a detachment without a time leaves it the ttl that it has")
@@ -249,7 +249,7 @@ TEST_CASE("a renewal that is under way when its lease is detached changes nothin
     test.runtime->run_for(2s);
     CHECK(test.token.reason() == CancelReason::detached);
     CHECK(test.backend->renewals.empty());
-    CHECK(test.store->statistics().lost_not_owner == 0);
+    CHECK(test.store->statistics().lost[CancelReason::not_owner] == 0);
 }
 
 TEST_CASE("no late answer to a claim gives the key back while it is being detached")
@@ -324,7 +324,7 @@ TEST_CASE("a lease that was lost is detached if the store still has it, and its 
     test.answer(Released{});
     CHECK(test.told == error_code());
     CHECK(test.token.reason() == CancelReason::expired);
-    CHECK(test.store->statistics().lost_expired == 1);
+    CHECK(test.store->statistics().lost[CancelReason::expired] == 1);
 }
 
 TEST_CASE("times that the store does not allow are refused in words, and the lease goes on")

@@ -89,7 +89,7 @@ TEST_CASE("a loss that its holder saw before any timer did is counted and logged
     REQUIRE(test.token.cancelled());
     test.lease.async_release([](error_code, ReleaseOutcome) {});
     test.runtime->run_ready();
-    CHECK(test.store->statistics().lost_expired == 1);
+    CHECK(test.store->statistics().lost[CancelReason::expired] == 1);
     CHECK(test.runtime->logged("is lost (no renewal succeeded in time)") == 1);
 }
 
@@ -236,7 +236,7 @@ TEST_CASE("a proven loss fires at once")
     CHECK(test.token.cancelled());
     CHECK(test.token.reason() == CancelReason::not_owner);
     CHECK_FALSE(test.lease.valid());
-    CHECK(test.store->statistics().lost_not_owner == 1);
+    CHECK(test.store->statistics().lost[CancelReason::not_owner] == 1);
     CHECK(test.runtime->logged("is lost") == 1);
 }
 
@@ -254,7 +254,7 @@ TEST_CASE("a holder that was stopped sees the truth before any timer has run")
     test.runtime->run_ready();
     CHECK(test.token.cancelled());
     CHECK_FALSE(test.lease.valid());
-    CHECK(test.store->statistics().lost_expired == 1);
+    CHECK(test.store->statistics().lost[CancelReason::expired] == 1);
 }
 
 TEST_CASE("a lease is not renewed once its release has begun, and waiters for the token are notified")
@@ -277,7 +277,7 @@ TEST_CASE("a lease is not renewed once its release has begun, and waiters for th
     CHECK(test.backend->renewals.empty());
     CHECK(test.token.reason() == CancelReason::released);
     auto const statistics = test.store->statistics();
-    CHECK(statistics.lost_expired + statistics.lost_not_owner + statistics.lost_store_closed == 0);
+    CHECK(statistics.lost.total() == 0);
 }
 
 TEST_CASE("destroying a lease releases it in the background")

@@ -87,7 +87,7 @@ TEST_CASE("10,000 leases that are lost together make four lines, the first one a
     REQUIRE(test.runtime->run_while_not([&] { return !test.lines().empty(); }, 3s));
     CHECK(test.lines().front().starts_with("lease on k0 is at risk: a renewal failed or is unanswered; it remains"));
     test.runtime->run_for(3s);
-    CHECK(test.store->statistics().lost_expired == count);
+    CHECK(test.store->statistics().lost[CancelReason::expired] == count);
     auto const lines = test.lines();
     REQUIRE(lines.size() == 4);
     CHECK(lines[1] == "leases at risk: 9999 more in 1 s (a renewal failed or is unanswered): k1, k2, k3, k4, k5, ...");
@@ -145,7 +145,7 @@ TEST_CASE("leases that are at risk and renewed again for hours make few lines", 
         test.runtime->run_for(200ms);
         test.answer_renewals(Renewed{3s, test.runtime->now()});
     }
-    CHECK(test.store->statistics().lost_expired == 0);
+    CHECK(test.store->statistics().lost[CancelReason::expired] == 0);
     // at 0, 1, 10 and 60 s, and every 10 min
     CHECK(test.runtime->logged("at risk") == 9);
     CHECK(test.runtime->logged("renewed again") == 9);

@@ -110,7 +110,7 @@ TEST_CASE("the holding time of a lost lease ends with its loss", "[metrics]")
     REQUIRE(test.backend->renewals.size() == 1);
     test.backend->answer(test.backend->renewals, NotOwner{});
     test.runtime->run_ready();
-    CHECK(test.of("k").lost_not_owner == 1);
+    CHECK(test.of("k").lost[CancelReason::not_owner] == 1);
     CHECK(test.of("k").held == 0);
     auto const held = test.of("k").holding_time;
     CHECK(held.count() == 1);
@@ -120,7 +120,7 @@ TEST_CASE("the holding time of a lost lease ends with its loss", "[metrics]")
     test.runtime->run_ready();
     CHECK(test.of("k").holding_time.sum == held.sum);
     CHECK(test.of("k").holding_time.count() == 1);
-    CHECK(test.of("k").lost_not_owner == 1);
+    CHECK(test.of("k").lost[CancelReason::not_owner] == 1);
 }
 
 TEST_CASE("leases that a closing store takes away are counted as lost, once", "[metrics]")
@@ -133,8 +133,8 @@ TEST_CASE("leases that a closing store takes away are counted as lost, once", "[
     CHECK(attempt.holding.token().reason() == CancelReason::store_closed);
     attempt.holding = Lease();
     test.runtime->run_ready();
-    CHECK(test.of("k").lost_store_closed == 1);
-    CHECK(test.store->statistics().lost_store_closed == 1);
+    CHECK(test.of("k").lost[CancelReason::store_closed] == 1);
+    CHECK(test.store->statistics().lost[CancelReason::store_closed] == 1);
     CHECK(test.of("k").holding_time.count() == 1);
     CHECK(test.of("k").held == 0);
 }
