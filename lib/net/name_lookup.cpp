@@ -136,20 +136,18 @@ NameLookup::NameLookup(std::shared_ptr<Runtime> runtime, std::string const& host
     : runtime_(std::move(runtime))
     , handler_(std::move(handler))
     , shared_(std::make_shared<Shared>())
+    , timer_(*runtime_)
 {
     shared_->lookup = this;
-    timer_ = runtime_->call_at(runtime_->now() + patience, [weak = std::weak_ptr(shared_)] {
-        if (auto const shared = weak.lock(); shared && shared->lookup != nullptr) {
-            shared->lookup->timer_ = 0;
-            shared->lookup->answered({asio::error::timed_out, {}, false}, {});
-        }
+    timer_.after(patience, std::weak_ptr(shared_), [](Shared& shared) {
+        // never null here, because the destructor of the lookup cancels the timer
+        shared.lookup->answered({asio::error::timed_out, {}, false}, {});
     });
     look_up(host);
 }
 
 NameLookup::~NameLookup()
 {
-    runtime_->cancel(timer_);
     std::lock_guard const lock(handing_over);
     shared_->lookup = nullptr;
 }
@@ -208,7 +206,7 @@ try {
 
 void NameLookup::answered(StreamError const& error, Addresses addresses)
 {
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     // the handler may destroy this lookup
     if (auto const handler = std::exchange(handler_, nullptr))
         handler(error, std::move(addresses));

@@ -3,6 +3,8 @@
 
 #include "stream.hpp"
 
+#include "runtime/timer.hpp"
+
 #include <tenure/backend/runtime.hpp>
 
 #include <boost/asio/ip/address.hpp>
@@ -83,7 +85,7 @@ private:
     /// shared with the thread and with posted functions
     std::shared_ptr<Shared> shared_;
     /// keeps the loop running during the lookup, and limits it
-    Runtime::TimerId timer_ = 0;
+    Timer timer_;
 };
 
 } // namespace tenure::net

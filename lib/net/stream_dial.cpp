@@ -58,6 +58,7 @@ TcpDial::TcpDial(
     , deadline_(deadline)
     , handler_(std::move(handler))
     , socket_(runtime_->io_executor())
+    , timer_(*runtime_)
 {
 }
 
@@ -80,7 +81,7 @@ void TcpDial::start()
 void TcpDial::cancel() noexcept
 {
     handler_ = nullptr;
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     lookup_.reset();
     error_code ignored;
     socket_.close(ignored);
@@ -130,17 +131,16 @@ void TcpDial::limit_attempt()
         return; // the owner enforces the deadline
     auto const now = runtime_->now();
     auto const share = (deadline_ - now) / static_cast<std::int64_t>(others + 1);
-    timer_ = runtime_->call_at(now + share, [self = shared_from_this()] {
-        self->timer_ = 0;
+    timer_.at(now + share, weak_from_this(), [](TcpDial& self) {
         // ends the attempt as aborted
         error_code ignored;
-        self->socket_.close(ignored);
+        self.socket_.close(ignored);
     });
 }
 
 void TcpDial::ended(error_code error)
 {
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     if (!handler_)
         return;
     if (!error && !socket_.is_open())

@@ -5,6 +5,8 @@
 #include "name_lookup.hpp"
 #include "stream.hpp"
 
+#include "runtime/timer.hpp"
+
 #include <boost/asio/ip/tcp.hpp>
 
 #include <cstddef>
@@ -55,7 +57,8 @@ private:
     std::vector<Endpoint> endpoints_;
     /// number of endpoints tried, including the current one
     std::size_t tried_ = 0;
-    Runtime::TimerId timer_ = 0;
+    /// ends the attempt at a silent address
+    Timer timer_;
 };
 
 /** Opens a socket that child processes do not inherit. */
