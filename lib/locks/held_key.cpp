@@ -82,33 +82,31 @@ void HeldKey::acquire(
         refuse_options(asked, options, is_try, std::move(handler));
         return;
     }
-    // declared before the guard, and so destroyed after it
-    std::shared_ptr<HeldKey> key;
-    std::shared_ptr<Grant> grant;
-    Hold hold;
-    std::unique_lock guard(holder->mutex());
-    key = holder->find(core, asked.key());
-    grant = key ? key->grant_.lock() : nullptr;
-    auto refusal = key ? key->refuse(asked, options.ttl) : std::nullopt;
-    if (!refusal && !(key && key->held_))
-        refusal = holder->refuse(core, asked.key(), true);
-    if (refusal) {
-        guard.unlock();
-        core->store_log().refuse(refusal->error, std::move(refusal->words));
-        std::move(handler).post(refusal->error, Hold());
-        return;
-    }
-    if (key && key->held_) {
-        hold = reenter(grant);
-        guard.unlock();
-        std::move(handler).post({}, std::move(hold));
-        return;
-    }
-    if (!key) {
-        key = std::make_shared<HeldKey>(holder, asked);
-        holder->add(core, asked.key(), key);
-    }
-    key->wait(asked, options, is_try, std::move(handler));
+    holder->change([&](Afterwards& afterwards) {
+        auto key = holder->find(core, asked.key());
+        auto const grant = key ? key->grant_.lock() : nullptr;
+        // their last owners may be here
+        afterwards.emplace_back([key, grant] {});
+        auto refusal = key ? key->refuse(asked, options.ttl) : std::nullopt;
+        bool const held = key && key->held_;
+        if (!refusal && !held)
+            refusal = holder->refuse(core, asked.key(), true);
+        if (refusal) {
+            afterwards.emplace_back([&, refusal = std::move(*refusal)]() mutable {
+                core->store_log().refuse(refusal.error, std::move(refusal.words));
+                std::move(handler).post(refusal.error, Hold());
+            });
+        } else if (held) {
+            afterwards.emplace_back(
+                [&handler, hold = reenter(grant)]() mutable { std::move(handler).post({}, std::move(hold)); });
+        } else {
+            if (!key) {
+                key = std::make_shared<HeldKey>(holder, asked);
+                holder->add(core, asked.key(), key);
+            }
+            key->wait(asked, options, is_try, std::move(handler));
+        }
+    });
 }
 
 bool HeldKey::lost() const noexcept
@@ -145,7 +143,7 @@ Hold HeldKey::reenter(std::shared_ptr<Grant> const& grant)
     return Hold(std::move(entry));
 }
 
-void HeldKey::grant(Lease lease, std::vector<Ended>& ended)
+void HeldKey::grant(Lease lease, Afterwards& afterwards)
 {
     auto const grant = std::make_shared<Grant>();
     grant->lease = std::move(lease);
@@ -155,7 +153,7 @@ void HeldKey::grant(Lease lease, std::vector<Ended>& ended)
     held_ = true;
     holder_->note(store_, key_, true);
     for (auto& waiter : waiters_)
-        ended.push_back({std::move(waiter.handler), {}, reenter(grant)});
+        complete(afterwards, std::move(waiter), {}, reenter(grant));
     waiters_.clear();
     cancel_attempts();
 }
@@ -172,65 +170,45 @@ void HeldKey::end(std::shared_ptr<Entry> const& entry, std::optional<ReleaseHand
         return reply(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
     if (entry->ended.exchange(true))
         return reply(make_error_code(errc::released), ReleaseOutcome::was_lost);
-    std::unique_lock guard(self->holder_->mutex());
-    if (--grant->depth > 0) {
-        guard.unlock();
-        return reply({}, ReleaseOutcome::still_held);
-    }
-    self->held_ = false;
-    self->releasing_ = true;
-    self->holder_->note(self->store_, self->key_, false);
-    if (handler) {
-        auto slot = handler->slot();
-        auto const id = ++self->last_id_;
-        self->releaser_.emplace(id, *std::exchange(handler, std::nullopt));
-        if (slot.is_connected())
-            slot.assign([weak = std::weak_ptr(self), id](asio::cancellation_type) {
-                if (auto const alive = weak.lock())
-                    alive->stop_waiting_for_release(id);
-            });
-    }
-    guard.unlock();
-    // the context is being destroyed and accepts no further request
-    if (auto const core = self->store_.lock(); !core || core->abandoned())
-        return;
-    // this object waits for the answer even without a waiting caller
-    grant->lease.async_release(
-        [grant](error_code error, ReleaseOutcome outcome) { grant->key->released(error, outcome); });
+    self->holder_->change([&](Afterwards& afterwards) {
+        if (--grant->depth > 0) {
+            afterwards.emplace_back([&] { reply({}, ReleaseOutcome::still_held); });
+            return;
+        }
+        self->held_ = false;
+        self->releasing_ = true;
+        self->holder_->note(self->store_, self->key_, false);
+        auto call = handler ? ReleaseCall::start(std::move(*handler), grant->runtime) : std::make_shared<ReleaseCall>();
+        auto const release = std::make_shared<Release>(grant->runtime, std::move(call));
+        self->release_ = release;
+        afterwards.emplace_back([&grant, release] { start(grant, release); });
+    });
 }
 
-void HeldKey::released(error_code error, ReleaseOutcome outcome)
+void HeldKey::start(std::shared_ptr<Grant> const& grant, std::shared_ptr<Release> const& release)
 {
-    if (holder_->forked())
+    // the context is being destroyed and accepts no further request
+    if (auto const core = grant->key->store_.lock(); !core || core->abandoned())
         return;
-    std::optional<std::pair<Id, ReleaseHandler>> releaser;
-    {
-        std::lock_guard const guard(holder_->mutex());
+    // the key waits for the answer even without a waiting caller
+    grant->lease.async_release([grant, release](error_code error, ReleaseOutcome outcome) {
+        grant->key->released();
+        release->runtime->strand().execute([release, error, outcome] {
+            release->limits.clear();
+            release->call->complete(error, outcome);
+        });
+    });
+}
+
+void HeldKey::released()
+{
+    holder_->change([&](Afterwards&) {
         releasing_ = false;
         grant_.reset();
-        releaser = std::exchange(releaser_, std::nullopt);
-        if (auto const runtime = std::exchange(limited_by_, nullptr))
-            cancel_limits(runtime);
         if (!waiters_.empty())
             ask();
         settle();
-    }
-    if (releaser)
-        std::move(releaser->second).post(error, outcome);
-}
-
-void HeldKey::stop_waiting_for_release(Id id)
-{
-    if (holder_->forked())
-        return;
-    std::optional<std::pair<Id, ReleaseHandler>> releaser;
-    {
-        std::lock_guard const guard(holder_->mutex());
-        if (releaser_ && releaser_->first == id)
-            releaser = std::exchange(releaser_, std::nullopt);
-    }
-    if (releaser)
-        std::move(releaser->second).post(asio::error::operation_aborted, ReleaseOutcome::unconfirmed);
+    });
 }
 
 void HeldKey::settle()
@@ -252,7 +230,7 @@ void HeldKey::wait(EngineLock const& lock, AcquireOptions const& options, bool i
     auto const now = lock.core()->runtime()->now();
     waiters_.push_back({++last_id_, lock, std::move(handler), is_try, single ? at_once : engine::later(now, wait)});
     auto const& waiter = waiters_.back();
-    // Assigned under the mutex: after the unlock the handler may run, and its cancellation slot may get another use.
+    // Assigned within the change: after it the handler may run, and its cancellation slot may get another use.
     if (slot.is_connected())
         slot.assign([weak = weak_from_this(), id = waiter.id](asio::cancellation_type) {
             if (auto const self = weak.lock())
@@ -266,43 +244,45 @@ void HeldKey::wait(EngineLock const& lock, AcquireOptions const& options, bool i
 
 void HeldKey::limit(Waiter const& waiter, milliseconds time)
 {
-    auto const& runtime = waiter.lock.core()->runtime();
-    auto const when = engine::later(runtime->now(), time);
+    auto const release = release_.lock();
+    if (release == nullptr)
+        return;
+    auto const when = engine::later(release->runtime->now(), time);
     if (when == Instant::max())
         return;
-    limited_by_ = runtime;
-    runtime->strand().execute([weak = weak_from_this(), runtime, when, id = waiter.id] {
-        if (auto const self = weak.lock())
-            self->limits_.push_back(runtime->call_at(when, [weak, id] {
-                if (auto const late = weak.lock())
-                    late->stop_waiting(id, make_error_code(errc::store_unavailable));
-            }));
+    release->runtime->strand().execute([weak = weak_from_this(), release, when, id = waiter.id] {
+        release->limits.emplace_back(*release->runtime).at(when, weak, [id](HeldKey& self) {
+            self.stop_waiting(id, make_error_code(errc::store_unavailable));
+        });
     });
 }
 
 void HeldKey::stop_waiting(Id id, error_code error)
 {
-    if (holder_->forked())
-        return;
-    std::optional<Waiter> waiter;
-    {
-        std::lock_guard const guard(holder_->mutex());
+    holder_->change([&](Afterwards& afterwards) {
         bool const late = error != asio::error::operation_aborted;
         auto const found = std::ranges::find(waiters_, id, &Waiter::id);
         if (found == waiters_.end() || (late && !releasing_))
             return;
-        waiter.emplace(std::move(*found));
+        if (late)
+            afterwards.emplace_back([this, error, core = found->lock.core()] {
+                core->store_log().record_error(
+                    error, key_ + ": the release of the holder's last Hold was not answered in time, and the key is "
+                                  "not claimed before");
+            });
+        complete(afterwards, std::move(*found), error);
         waiters_.erase(found);
         if (waiters_.empty())
             cancel_attempts();
         settle();
-    }
-    if (error == errc::store_unavailable)
-        waiter->lock.core()->store_log().record_error(
-            error,
-            key_ +
-                ": the release of the holder's last Hold was not answered in time, and the key is not claimed before");
-    std::move(waiter->handler).post(error, Hold());
+    });
+}
+
+void HeldKey::complete(Afterwards& afterwards, Waiter waiter, error_code error, Hold hold)
+{
+    afterwards.emplace_back([waiter = std::move(waiter), error, hold = std::move(hold)]() mutable {
+        std::move(waiter.handler).post(error, std::move(hold));
+    });
 }
 
 void HeldKey::ask()
@@ -344,23 +324,18 @@ void HeldKey::ask(Waiter const& waiter)
 
 void HeldKey::answered(AttemptPtr const& attempt, error_code error, Lease lease)
 {
-    if (holder_->forked())
-        return;
-    std::vector<Ended> ended;
-    {
-        std::lock_guard const guard(holder_->mutex());
+    holder_->change([&](Afterwards& afterwards) {
         bool const asked = std::erase(attempts_, attempt) > 0;
         // includes a grant that came after its cancellation
         if (lease && !waiters_.empty() && !held_ && !releasing_)
-            grant(std::move(lease), ended);
+            grant(std::move(lease), afterwards);
         else if (!lease && asked)
-            give_up(*attempt, error, ended);
+            give_up(*attempt, error, afterwards);
         settle();
-    }
-    post(std::move(ended));
+    });
 }
 
-void HeldKey::give_up(Attempt const& attempt, error_code error, std::vector<Ended>& ended)
+void HeldKey::give_up(Attempt const& attempt, error_code error, Afterwards& afterwards)
 {
     if (waiters_.empty())
         return;
@@ -369,8 +344,7 @@ void HeldKey::give_up(Attempt const& attempt, error_code error, std::vector<Ende
     auto const goes_on = [&](Waiter const& waiter) { return !fatal && waiter.deadline > attempt.deadline; };
     auto const over = std::ranges::stable_partition(waiters_, goes_on);
     for (auto& waiter : over)
-        ended.push_back(
-            {std::move(waiter.handler), waiter.is_try && error == errc::timed_out ? error_code() : error, {}});
+        complete(afterwards, std::move(waiter), waiter.is_try && error == errc::timed_out ? error_code() : error);
     waiters_.erase(over.begin(), over.end());
     if (waiters_.empty())
         cancel_attempts();
@@ -381,20 +355,6 @@ void HeldKey::cancel_attempts()
 {
     for (auto const& attempt : std::exchange(attempts_, {}))
         attempt->cancel.emit(asio::cancellation_type::terminal);
-}
-
-void HeldKey::cancel_limits(std::shared_ptr<Runtime> const& runtime)
-{
-    runtime->strand().execute([self = shared_from_this(), runtime] {
-        for (auto const timer : std::exchange(self->limits_, {}))
-            runtime->cancel(timer);
-    });
-}
-
-void HeldKey::post(std::vector<Ended> ended)
-{
-    for (auto& one : ended)
-        std::move(one.handler).post(one.error, std::move(one.hold));
 }
 
 } // namespace tenure::locks

@@ -4,6 +4,7 @@
 #include "holder.hpp"
 
 #include "engine/completion.hpp"
+#include "runtime/timer.hpp"
 
 #include <tenure/backend/runtime.hpp>
 #include <tenure/clock.hpp>
@@ -17,8 +18,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,7 +46,7 @@ struct Entry {
 /** One key of a store that a holder has, requests or releases: one claim for all waiters, one lease for all Holds, and
  *  one release.
  *
- *  The mutex of the holder guards all members. Pending requests and Holds own this object; the holder does not. */
+ *  Everything runs within a change of the holder. Pending requests and Holds own this object; the holder does not. */
 class HeldKey : public std::enable_shared_from_this<HeldKey>
 {
 public:
@@ -64,7 +65,7 @@ public:
      *  @param handler  unset: no caller waits */
     static void end(std::shared_ptr<Entry> const& entry, std::optional<ReleaseHandler> handler);
 
-    // -- with the holder's mutex held --
+    // -- within a change of the holder --
 
     /** True if Holds exist whose lease is lost. */
     [[nodiscard]] bool lost() const noexcept;
@@ -88,12 +89,21 @@ private:
         asio::cancellation_signal cancel;
     };
     using AttemptPtr = std::shared_ptr<Attempt>;
-    /** A call to complete after the mutex is unlocked. */
-    struct Ended {
-        Handler handler;
-        error_code error;
-        Hold hold;
+    using ReleaseCall = engine::Call<ReleaseOutcome>;
+    /** The release of the lease by its last Hold. Owned by the request, used on the strand. */
+    struct Release {
+        Release(std::shared_ptr<Runtime> on, std::shared_ptr<ReleaseCall> waits)
+            : runtime(std::move(on))
+            , call(std::move(waits))
+        {
+        }
+        std::shared_ptr<Runtime> runtime;
+        /// of the caller, who may have stopped waiting
+        std::shared_ptr<ReleaseCall> call;
+        /// of waiters that do not wait longer for the answer
+        std::list<Timer> limits;
     };
+    using Afterwards = HolderState::Afterwards;
 
     [[nodiscard]] std::optional<Refusal> refuse(EngineLock const& lock, std::chrono::milliseconds ttl) const;
     [[nodiscard]] static Hold reenter(std::shared_ptr<Grant> const& grant);
@@ -101,20 +111,20 @@ private:
     /** Limits the wait for the answer to the last release. */
     void limit(Waiter const& waiter, std::chrono::milliseconds time);
     void stop_waiting(Id id, error_code error);
+    /** Completes the waiter's call once the mutex is unlocked. */
+    static void complete(Afterwards& afterwards, Waiter waiter, error_code error, Hold hold = Hold());
     /** Starts an acquisition for each waiter that no acquisition serves. */
     void ask();
     void ask(Waiter const& waiter);
     void answered(AttemptPtr const& attempt, error_code error, Lease lease);
-    void grant(Lease lease, std::vector<Ended>& ended);
-    void give_up(Attempt const& attempt, error_code error, std::vector<Ended>& ended);
+    void grant(Lease lease, Afterwards& afterwards);
+    void give_up(Attempt const& attempt, error_code error, Afterwards& afterwards);
     /** Cancels acquisitions without waiters. */
     void cancel_attempts();
-    void cancel_limits(std::shared_ptr<Runtime> const& runtime);
-    void released(error_code error, ReleaseOutcome outcome);
-    void stop_waiting_for_release(Id id);
+    static void start(std::shared_ptr<Grant> const& grant, std::shared_ptr<Release> const& release);
+    void released();
     /** Removes the key from the holder if nothing is pending. */
     void settle();
-    static void post(std::vector<Ended> ended);
 
     HolderPtr holder_;
     std::weak_ptr<engine::Core> store_;
@@ -129,12 +139,8 @@ private:
     bool held_ = false;
     /// the last Hold has ended, and the release is unanswered
     bool releasing_ = false;
-    /// the handler of the last Hold, which waits for the answer to the release
-    std::optional<std::pair<Id, ReleaseHandler>> releaser_;
-    /// timers of the waits for the answer to the release; only the strand uses them
-    std::vector<Runtime::TimerId> limits_;
-    /// where there may be such timers. Under the mutex
-    std::shared_ptr<Runtime> limited_by_;
+    /// that release
+    std::weak_ptr<Release> release_;
 };
 
 } // namespace tenure::locks

@@ -132,9 +132,8 @@ void Holder::start(
         std::move(pending).post(make_error_code(errc::forked), Lease());
         return;
     }
-    std::unique_lock guard(state->mutex());
-    auto refusal = state->refuse(core, asked.key(), false);
-    guard.unlock();
+    std::optional<locks::Refusal> refusal;
+    state->change([&](auto&) { refusal = state->refuse(core, asked.key(), false); });
     if (refusal) {
         core->store_log().refuse(refusal->error, std::move(refusal->words));
         std::move(pending).post(refusal->error, Lease());
@@ -144,10 +143,10 @@ void Holder::start(
     asked.async_acquire(
         options, asio::bind_cancellation_slot(
                      slot, [state, asked, pending = std::move(pending)](error_code error, Lease lease) mutable {
-                         if (lease && state->order() == Order::checked && !state->forked()) {
-                             std::lock_guard const held(state->mutex());
-                             state->note(asked.core(), asked.key(), locks::EngineLease::record_of(lease));
-                         }
+                         if (lease && state->order() == Order::checked)
+                             state->change([&](auto&) {
+                                 state->note(asked.core(), asked.key(), locks::EngineLease::record_of(lease));
+                             });
                          std::move(pending).post(error, std::move(lease));
                      }));
 }

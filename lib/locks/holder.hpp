@@ -5,6 +5,7 @@
 #include "engine/lease_record.hpp"
 #include "engine/lease_target.hpp"
 
+#include <tenure/backend/one_shot.hpp>
 #include <tenure/errc.hpp>
 #include <tenure/holder.hpp>
 #include <tenure/lease.hpp>
@@ -16,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tenure::locks
 {
@@ -57,13 +59,29 @@ public:
     explicit HolderState(Order order);
 
     [[nodiscard]] Order order() const noexcept { return order_; }
-    /** True in a child of fork: then call nothing else, because a thread that does not exist in the child may own the
-     *  mutex. */
     [[nodiscard]] bool forked() const noexcept;
 
-    /** Guards the functions below and all members of the holder's keys. No user code runs, and no user object is
-     *  destroyed, while it is locked. */
-    [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
+    /** Calls to make once the mutex is unlocked: they run user code, or own objects of users. */
+    using Afterwards = std::vector<OneShot<void()>>;
+
+    /** Runs `change` with the mutex held that guards the functions below and all members of the holder's keys, then
+     *  the calls that it has put into its argument. Does nothing in a child of fork, because a thread that does not
+     *  exist in the child may own the mutex. */
+    template <class Change>
+    void change(Change change)
+    {
+        if (forked())
+            return;
+        Afterwards afterwards;
+        {
+            std::lock_guard const guard(mutex_);
+            change(afterwards);
+        }
+        for (auto& call : afterwards)
+            call();
+    }
+
+    // -- within a change --
 
     /** Null: the holder neither has nor requests the key. */
     [[nodiscard]] std::shared_ptr<HeldKey> find(StorePtr const& store, std::string const& key) const;
