@@ -59,11 +59,11 @@ public:
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
-        etcd::release(cluster_, std::move(request), std::move(handler));
+        etcd::release(cluster_, std::move(request)).start(std::move(handler));
     }
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
     {
-        etcd::withdraw(cluster_, std::move(request), std::move(handler));
+        etcd::withdraw(cluster_, std::move(request)).start(std::move(handler));
     }
     [[nodiscard]] std::unique_ptr<Watch>
     watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
@@ -77,15 +77,15 @@ public:
     }
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
-        etcd::inspect(cluster_, std::move(range), not_after, std::move(handler));
+        etcd::inspect(cluster_, std::move(range), not_after).start(std::move(handler));
     }
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {
-        etcd::evict(cluster_, std::move(request), std::move(handler));
+        etcd::evict(cluster_, std::move(request)).start(std::move(handler));
     }
     void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
     {
-        etcd::examine(cluster_, ttl, not_after, std::move(handler));
+        etcd::examine(cluster_, ttl, not_after).start(std::move(handler));
     }
     void on_reachable(std::function<void()> handler) override { client_->on_reachable(std::move(handler)); }
     void shortest_ttl(std::chrono::milliseconds ttl) override { client_->shortest_ttl(ttl); }

@@ -38,7 +38,20 @@ KeyState state_of(KeyValue const& entry, std::uint32_t index)
     return state;
 }
 
-store::Request<InspectReply> inspect_in_steps(ClusterPtr cluster, KeyRangePtr range, Deadline not_after)
+/// added to the new lease, because the former holder may renew its lease after the grant
+constexpr std::chrono::seconds spare{1};
+
+/** A renewal between the grant of this lease and a late exchange would outlast it. */
+void restart_ttl(ClusterContext& cluster, Lease const& lease)
+{
+    auto const not_after = cluster.runtime().now() + std::chrono::seconds(lease.granted);
+    HttpRequest http_request{"lease/keepalive", lease_body(lease.id), not_after, {.line = Line::later_steps}};
+    cluster.client->send(std::move(http_request), [](Outcome const&) {});
+}
+
+} // namespace
+
+store::Request<InspectReply> inspect(ClusterPtr cluster, KeyRangePtr range, Deadline not_after)
 {
     std::vector<KeyState> states(range->count);
     for (std::uint32_t i = 0; i < range->count; ++i)
@@ -71,20 +84,9 @@ store::Request<InspectReply> inspect_in_steps(ClusterPtr cluster, KeyRangePtr ra
     co_return std::move(states);
 }
 
-/// added to the new lease, because the former holder may renew its lease after the grant
-constexpr std::chrono::seconds spare{1};
-
-/** A renewal between the grant of this lease and a late exchange would outlast it. */
-void restart_ttl(ClusterContext& cluster, Lease const& lease)
-{
-    auto const not_after = cluster.runtime().now() + std::chrono::seconds(lease.granted);
-    HttpRequest http_request{"lease/keepalive", lease_body(lease.id), not_after, {.line = Line::later_steps}};
-    cluster.client->send(std::move(http_request), [](Outcome const&) {});
-}
-
 /** Reads the holder and the length of its lease, gets a lease of that length, and exchanges the value in a transaction
  *  that compares. If the key has moved to another lease meanwhile, it is read again. */
-store::Request<EvictReply> evict_in_steps(ClusterPtr cluster, EvictRequest request)
+store::Request<EvictReply> evict(ClusterPtr cluster, EvictRequest request)
 {
     auto const key = request.range->key(request.index);
     Line line = Line::first_steps;
@@ -130,18 +132,6 @@ store::Request<EvictReply> evict_in_steps(ClusterPtr cluster, EvictRequest reque
         }
         cluster->leases->discard(lease);
     }
-}
-
-} // namespace
-
-void inspect(ClusterPtr const& cluster, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
-{
-    inspect_in_steps(cluster, std::move(range), std::move(not_after)).start(std::move(handler));
-}
-
-void evict(ClusterPtr const& cluster, EvictRequest request, ReplyHandler<EvictReply> handler)
-{
-    evict_in_steps(cluster, std::move(request)).start(std::move(handler));
 }
 
 } // namespace tenure::etcd

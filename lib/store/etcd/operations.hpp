@@ -4,6 +4,8 @@
 
 #include "cluster_context.hpp"
 
+#include <store/request.hpp>
+
 #include <tenure/backend/backend.hpp>
 
 #include <chrono>
@@ -16,17 +18,17 @@ void claim(ClusterPtr const& cluster, ClaimRequest request, ReplyHandler<ClaimRe
 
 /** Deletes the key if it still belongs to the claim. With a quarantine, or `keep_for`, the key moves to a lease of
  *  that time, or stays with its own. */
-void release(ClusterPtr const& cluster, ReleaseRequest request, ReplyHandler<ReleaseReply> handler);
+[[nodiscard]] store::Request<ReleaseReply> release(ClusterPtr cluster, ReleaseRequest request);
 
 /** Ends all claims that attempts of the owner have left. */
-void withdraw(ClusterPtr const& cluster, WithdrawRequest request, ReplyHandler<WithdrawReply> handler);
+[[nodiscard]] store::Request<WithdrawReply> withdraw(ClusterPtr cluster, WithdrawRequest request);
 
 /** Reads the owner of each key of the range, page by page; then the remaining times of up to 1,000 leases, one by one.
  */
-void inspect(ClusterPtr const& cluster, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler);
+[[nodiscard]] store::Request<InspectReply> inspect(ClusterPtr cluster, KeyRangePtr range, Deadline not_after);
 
 /** Replaces the given owner by `evicted/<who>`, under a new lease that lasts as long as the old one would have. */
-void evict(ClusterPtr const& cluster, EvictRequest request, ReplyHandler<EvictReply> handler);
+[[nodiscard]] store::Request<EvictReply> evict(ClusterPtr cluster, EvictRequest request);
 
 /** Logs in, and reads a key that no pool or lock uses from a majority. The keys of later pools and locks are unknown
  *  here, so the store is ready even if this key is denied. */
@@ -34,7 +36,6 @@ void ready(ClusterPtr const& cluster, Deadline not_after, ReplyHandler<ReadyRepl
 
 /** Reads facts about the cluster and judges them for leases of this ttl. It creates and revokes a lease without keys,
  *  and writes nothing else. */
-void examine(
-    ClusterPtr const& cluster, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler);
+[[nodiscard]] store::Request<Findings> examine(ClusterPtr cluster, std::chrono::milliseconds ttl, Deadline not_after);
 
 } // namespace tenure::etcd

@@ -63,7 +63,9 @@ KeyValue const* kept_before(TransactionReply const& reply, std::string const& va
     return found.value == value ? &found : nullptr;
 }
 
-store::Request<ReleaseReply> release_in_steps(ClusterPtr cluster, ReleaseRequest request)
+} // namespace
+
+store::Request<ReleaseReply> release(ClusterPtr cluster, ReleaseRequest request)
 {
     auto const& claim = *request.claim;
     auto const key = claim.key();
@@ -111,7 +113,7 @@ store::Request<ReleaseReply> release_in_steps(ClusterPtr cluster, ReleaseRequest
     co_return Released{};
 }
 
-store::Request<WithdrawReply> withdraw_in_steps(ClusterPtr cluster, WithdrawRequest request)
+store::Request<WithdrawReply> withdraw(ClusterPtr cluster, WithdrawRequest request)
 {
     auto const state = cluster->owners.find(request.owner);
     if (state != nullptr) {
@@ -163,18 +165,6 @@ store::Request<WithdrawReply> withdraw_in_steps(ClusterPtr cluster, WithdrawRequ
             break;
     }
     co_return Released{};
-}
-
-} // namespace
-
-void release(ClusterPtr const& cluster, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
-{
-    release_in_steps(cluster, std::move(request)).start(std::move(handler));
-}
-
-void withdraw(ClusterPtr const& cluster, WithdrawRequest request, ReplyHandler<WithdrawReply> handler)
-{
-    withdraw_in_steps(cluster, std::move(request)).start(std::move(handler));
 }
 
 } // namespace tenure::etcd

@@ -59,7 +59,7 @@ public:
     }
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
     {
-        zookeeper::withdraw(ensemble_, std::move(request), std::move(handler));
+        zookeeper::withdraw(ensemble_, std::move(request)).start(std::move(handler));
     }
     [[nodiscard]] std::unique_ptr<Watch>
     watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
@@ -79,15 +79,15 @@ public:
     }
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
-        zookeeper::inspect(ensemble_, std::move(range), not_after, std::move(handler));
+        zookeeper::inspect(ensemble_, std::move(range), not_after).start(std::move(handler));
     }
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {
-        zookeeper::evict(ensemble_, std::move(request), std::move(handler));
+        zookeeper::evict(ensemble_, std::move(request)).start(std::move(handler));
     }
     void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
     {
-        zookeeper::examine(ensemble_, ttl, not_after, std::move(handler));
+        zookeeper::examine(ensemble_, ttl, not_after).start(std::move(handler));
     }
     void on_reachable(std::function<void()> handler) override { ensemble_->on_reachable(std::move(handler)); }
     void drop_abandoned() override { ensemble_->drop_abandoned(); }

@@ -157,8 +157,10 @@ store::Request<Response> try_node(SessionPtr session, RangeNodes nodes, std::str
     co_return co_await removal;
 }
 
+} // namespace
+
 /** Measures round trips one after the other, then tries the limits of timeouts and the creation of a node at once. */
-store::Request<Findings> examine_in_steps(EnsemblePtr ensemble, milliseconds ttl, Deadline not_after)
+store::Request<Findings> examine(EnsemblePtr ensemble, milliseconds ttl, Deadline not_after)
 {
     auto const& config = ensemble->config();
     Facts facts{ttl, config.tick, config.servers.size(), !config.username.empty()};
@@ -203,13 +205,6 @@ store::Request<Findings> examine_in_steps(EnsemblePtr ensemble, milliseconds ttl
     });
     co_await tests;
     co_return judge(facts);
-}
-
-} // namespace
-
-void examine(EnsemblePtr ensemble, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler)
-{
-    examine_in_steps(std::move(ensemble), ttl, std::move(not_after)).start(std::move(handler));
 }
 
 } // namespace tenure::zookeeper

@@ -25,7 +25,9 @@ void describe_holder(KeyState& state, Response const& read)
     state.fencing_token = static_cast<std::uint64_t>(read.stat.czxid);
 }
 
-store::Request<InspectReply> inspect_in_steps(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after)
+} // namespace
+
+store::Request<InspectReply> inspect(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after)
 {
     auto const nodes = ensemble->nodes(*range);
     auto const session = ensemble->query_session();
@@ -63,7 +65,7 @@ store::Request<InspectReply> inspect_in_steps(EnsemblePtr ensemble, KeyRangePtr 
 
 /** Reads the node, and replaces its owner in a transaction that compares. If a key of the same generation has been
  *  claimed meanwhile, possibly this one, it is read again. */
-store::Request<EvictReply> evict_in_steps(EnsemblePtr ensemble, EvictRequest request)
+store::Request<EvictReply> evict(EnsemblePtr ensemble, EvictRequest request)
 {
     auto const nodes = ensemble->nodes(*request.range);
     auto const path = nodes.path(request.index);
@@ -97,18 +99,6 @@ store::Request<EvictReply> evict_in_steps(EnsemblePtr ensemble, EvictRequest req
         if (request.not_after.over(ensemble->runtime().now()))
             co_return Failure::dropped();
     }
-}
-
-} // namespace
-
-void inspect(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
-{
-    inspect_in_steps(std::move(ensemble), std::move(range), std::move(not_after)).start(std::move(handler));
-}
-
-void evict(EnsemblePtr ensemble, EvictRequest request, ReplyHandler<EvictReply> handler)
-{
-    evict_in_steps(std::move(ensemble), std::move(request)).start(std::move(handler));
 }
 
 } // namespace tenure::zookeeper

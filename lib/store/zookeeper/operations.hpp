@@ -4,6 +4,8 @@
 
 #include "store/zookeeper/session/ensemble.hpp"
 
+#include <store/request.hpp>
+
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
 #include <tenure/stores/zookeeper.hpp>
@@ -29,15 +31,15 @@ void renew(EnsemblePtr const& ensemble, RenewRequest request, ReplyHandler<Renew
 void release(EnsemblePtr const& ensemble, ReleaseRequest request, ReplyHandler<ReleaseReply> handler);
 
 /** Removes all nodes that this process may have created for the owner. */
-void withdraw(EnsemblePtr const& ensemble, WithdrawRequest const& request, ReplyHandler<WithdrawReply> handler);
+[[nodiscard]] store::Request<WithdrawReply> withdraw(EnsemblePtr ensemble, WithdrawRequest request);
 
 /** Reads the children of the range's parent, and their contents. */
-void inspect(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler);
+[[nodiscard]] store::Request<InspectReply> inspect(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after);
 
 /** Replaces the owner in the node, which keeps its session. */
-void evict(EnsemblePtr ensemble, EvictRequest request, ReplyHandler<EvictReply> handler);
+[[nodiscard]] store::Request<EvictReply> evict(EnsemblePtr ensemble, EvictRequest request);
 
 /** Measures the ensemble, and judges it for leases of this ttl. */
-void examine(EnsemblePtr ensemble, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler);
+[[nodiscard]] store::Request<Findings> examine(EnsemblePtr ensemble, std::chrono::milliseconds ttl, Deadline not_after);
 
 } // namespace tenure::zookeeper

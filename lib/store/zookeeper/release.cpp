@@ -116,23 +116,6 @@ store::Request<ReleaseReply> remove_in_steps(EnsemblePtr ensemble, OwnedNodePtr 
     }
 }
 
-/** Removes nodes of one owner, one after another. All are tried; the reply is the first failure. */
-store::Request<WithdrawReply>
-withdraw_in_steps(EnsemblePtr ensemble, std::vector<OwnedNodePtr> nodes, Instant not_after)
-{
-    auto turn = next_turn(ensemble->runtime());
-    co_await turn;
-    WithdrawReply reply = Released{};
-    for (; !nodes.empty(); nodes.pop_back()) {
-        auto removal = store::as_step(remove_in_steps(ensemble, nodes.back(), not_after));
-        auto removed = co_await removal;
-        if (auto* const failure = std::get_if<Failure>(&removed);
-            failure != nullptr && std::holds_alternative<Released>(reply))
-            reply = std::move(*failure);
-    }
-    co_return std::move(reply);
-}
-
 } // namespace
 
 void release(EnsemblePtr const& ensemble, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
@@ -145,11 +128,22 @@ void release(EnsemblePtr const& ensemble, ReleaseRequest request, ReplyHandler<R
         remove_in_steps(ensemble, std::move(node), request.not_after).start(std::move(handler));
 }
 
-void withdraw(EnsemblePtr const& ensemble, WithdrawRequest const& request, ReplyHandler<WithdrawReply> handler)
+/** Removes nodes of one owner, one after another. All are tried; the reply is the first failure. */
+store::Request<WithdrawReply> withdraw(EnsemblePtr ensemble, WithdrawRequest request)
 {
     ensemble->give_back(request.owner);
     auto nodes = ensemble->registry().find_all(request.owner, *request.range);
-    withdraw_in_steps(ensemble, std::move(nodes), request.not_after).start(std::move(handler));
+    auto turn = next_turn(ensemble->runtime());
+    co_await turn;
+    WithdrawReply reply = Released{};
+    for (; !nodes.empty(); nodes.pop_back()) {
+        auto removal = store::as_step(remove_in_steps(ensemble, nodes.back(), request.not_after));
+        auto removed = co_await removal;
+        if (auto* const failure = std::get_if<Failure>(&removed);
+            failure != nullptr && std::holds_alternative<Released>(reply))
+            reply = std::move(*failure);
+    }
+    co_return std::move(reply);
 }
 
 } // namespace tenure::zookeeper

@@ -27,10 +27,12 @@ struct Probe {
     Leases::Taken taken;
 };
 
-store::Request<Findings> examine_in_steps(ClusterPtr cluster, std::chrono::milliseconds ttl, Deadline not_after)
+} // namespace
+
+store::Request<Findings> examine(ClusterPtr cluster, std::chrono::milliseconds ttl, Deadline not_after)
 {
     Facts facts;
-    facts.ttl = ttl;
+    facts.ttl = std::max(ttl, std::chrono::milliseconds{1000});
     facts.username = cluster->client->config().username;
     // Measures round trips one after the other. The first one opens the connection.
     while (facts.round_trips.size() < round_trips) {
@@ -79,15 +81,6 @@ store::Request<Findings> examine_in_steps(ClusterPtr cluster, std::chrono::milli
         facts.grant_refused = failure.effect == Failure::Effect::refused ? failure.detail : "no answer";
     }
     co_return judge(facts);
-}
-
-} // namespace
-
-void examine(
-    ClusterPtr const& cluster, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler)
-{
-    examine_in_steps(cluster, std::max(ttl, std::chrono::milliseconds{1000}), std::move(not_after))
-        .start(std::move(handler));
 }
 
 void ready(ClusterPtr const& cluster, Deadline not_after, ReplyHandler<ReadyReply> handler)
