@@ -31,7 +31,7 @@ public:
         : description_(etcd::describe(config))
         , client_(std::make_shared<Client>(std::move(runtime), std::move(config), std::move(streams), description_))
         , cluster_(std::make_shared<ClusterContext>(client_))
-        , renewals_(std::make_shared<Renewals>(cluster_))
+        , renewals_(cluster_)
         , watcher_(std::make_shared<Watcher>(cluster_))
     {
         watcher_->start();
@@ -54,7 +54,7 @@ public:
     {
         renew_each(
             std::move(requests), std::move(handler), [this](RenewRequest request, ReplyHandler<RenewReply> reply_to) {
-                renewals_->add(std::move(request), std::move(reply_to));
+                renewals_.add(std::move(request), std::move(reply_to));
             });
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
@@ -103,7 +103,7 @@ private:
     std::string description_;
     ClientPtr client_;
     ClusterPtr cluster_;
-    std::shared_ptr<Renewals> renewals_;
+    Renewals renewals_;
     std::shared_ptr<Watcher> watcher_;
 };
 

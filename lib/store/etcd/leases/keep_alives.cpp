@@ -41,44 +41,12 @@ void KeepAlives::add(Wanted wanted)
     open_->bytes += bytes;
     open_->wanted.push_back(std::move(wanted));
     if (!open_->queued)
-        turn_.post(client_->runtime(), weak_from_this(), &KeepAlives::flush);
-}
-
-void KeepAlives::flush()
-{
-    if (open_ == nullptr || open_->queued)
-        return;
-    if (pace_.allows(client_->runtime().now())) {
-        timer_.cancel();
-        send(BatchPtr(open_));
-    } else {
-        timer_.at(pace_.allows_at(), weak_from_this(), &KeepAlives::flush);
-    }
-}
-
-void KeepAlives::send(BatchPtr const& batch)
-{
-    batch->queued = true;
-    HttpRequest http_request{"lease/keepalive", {}, batch->wanted.front().not_after};
-    http_request.sender = {.line = Line::renewals};
-    http_request.only_if_connected = true;
-    http_request.complete = [self = shared_from_this(), batch](HttpRequest& request) {
-        self->shut(batch);
-        if (!self->compose(*batch, request))
-            return false;
-        batch->written = self->client_->runtime().now();
-        self->pace_.begins(*batch->written);
-        return true;
-    };
-    client_->send(std::move(http_request), [self = shared_from_this(), batch](Outcome outcome) {
-        self->ended(batch, std::move(outcome));
-    });
+        flush_soon();
 }
 
 void KeepAlives::shut(BatchPtr const& batch)
 {
-    if (open_ == batch)
-        open_ = nullptr;
+    Batches::shut(batch);
     for (auto const& wanted : batch->wanted)
         if (auto const found = unsent_.find(wanted.lease); found != unsent_.end() && found->second.first == batch.get())
             unsent_.erase(found);
@@ -101,24 +69,15 @@ bool KeepAlives::compose(Batch& batch, HttpRequest& request)
     return !batch.wanted.empty();
 }
 
-void KeepAlives::ended(BatchPtr const& batch, Outcome outcome)
+void KeepAlives::ended(Batch batch, Outcome outcome)
 {
-    shut(batch);
-    if (batch->written) {
-        pace_.ends(*batch->written);
-        turn_.post(client_->runtime(), weak_from_this(), &KeepAlives::flush);
-    }
-    auto all = std::move(*batch);
     if (outcome.good()) {
-        answered(std::move(all), outcome);
+        answered(std::move(batch), outcome);
         return;
     }
-    bool const waited_too_long = outcome.delivery == Delivery::not_sent && !outcome.error;
-    auto const now = client_->runtime().now();
     std::vector<Wanted> failed;
-    for (auto& wanted : all.wanted)
-        // the deadline of the request is that of its first lease
-        if (waited_too_long && now < wanted.not_after)
+    for (auto& wanted : batch.wanted)
+        if (may_wait_longer(wanted, outcome))
             add(std::move(wanted));
         else
             failed.push_back(std::move(wanted));

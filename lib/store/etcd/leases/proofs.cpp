@@ -42,37 +42,7 @@ void Proofs::add(Wanted wanted)
     if (full)
         send(batch);
     else
-        turn_.post(cluster_->runtime(), weak_from_this(), &Proofs::flush);
-}
-
-void Proofs::flush()
-{
-    if (open_ == nullptr || open_->queued)
-        return;
-    if (pace_.allows(cluster_->runtime().now())) {
-        timer_.cancel();
-        send(BatchPtr(open_));
-    } else {
-        timer_.at(pace_.allows_at(), weak_from_this(), &Proofs::flush);
-    }
-}
-
-void Proofs::send(BatchPtr const& batch)
-{
-    batch->queued = true;
-    HttpRequest http_request{"kv/txn", {}, batch->wanted.front().not_after};
-    http_request.sender = {.line = Line::renewals};
-    http_request.only_if_connected = true;
-    http_request.complete = [self = shared_from_this(), batch](HttpRequest& request) {
-        if (self->open_ == batch)
-            self->open_ = nullptr;
-        batch->written = self->cluster_->runtime().now();
-        self->pace_.begins(*batch->written);
-        return self->compose(*batch, request);
-    };
-    cluster_->client->send(std::move(http_request), [self = shared_from_this(), batch](Outcome outcome) {
-        self->ended(batch, std::move(outcome));
-    });
+        flush_soon();
 }
 
 bool Proofs::compose(Batch& batch, HttpRequest& request)
@@ -110,41 +80,31 @@ void Proofs::send_part(Batch& batch, std::size_t begin, std::size_t end, bool re
     send(part);
 }
 
-void Proofs::ended(BatchPtr const& batch, Outcome outcome)
+void Proofs::ended(Batch batch, Outcome outcome)
 {
-    if (open_ == batch)
-        open_ = nullptr;
-    if (batch->written) {
-        pace_.ends(*batch->written);
-        turn_.post(cluster_->runtime(), weak_from_this(), &Proofs::flush);
-    }
-    auto all = std::move(*batch);
-    auto const size = all.wanted.size();
+    auto const size = batch.wanted.size();
     if (size > 1 && outcome.delivery == Delivery::answered && !outcome.good() &&
         classify(outcome.status, outcome.body).error == errc::permission_denied) {
         // a single unreadable key fails the whole transaction, so the others are proven separately
-        send_part(all, 0, size / 2, all.reads_all);
-        send_part(all, size / 2, size, all.reads_all);
+        send_part(batch, 0, size / 2, batch.reads_all);
+        send_part(batch, size / 2, size, batch.reads_all);
         return;
     }
     auto const where = cluster_->where();
     if (outcome.good()) {
         auto reply = parse_transaction(outcome.body);
         bool const complete =
-            reply && (!reply->succeeded || reply->reads.size() == std::max<std::size_t>(all.reads, 1));
+            reply && (!reply->succeeded || reply->reads.size() == std::max<std::size_t>(batch.reads, 1));
         if (complete) {
-            answered(std::move(all), std::move(*reply));
+            answered(std::move(batch), std::move(*reply));
             return;
         }
-        for (auto& wanted : all.wanted)
+        for (auto& wanted : batch.wanted)
             wanted.handler(malformed_reply(where, wanted.claim->key()));
         return;
     }
-    bool const waited_too_long = outcome.delivery == Delivery::not_sent && !outcome.error;
-    auto const now = cluster_->runtime().now();
-    for (auto& wanted : all.wanted)
-        // the deadline of the request is that of its first key
-        if (waited_too_long && now < wanted.not_after)
+    for (auto& wanted : batch.wanted)
+        if (may_wait_longer(wanted, outcome))
             add(std::move(wanted));
         else
             wanted.handler(failure(Outcome(outcome), where, wanted.claim->key()));

@@ -70,7 +70,7 @@ void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
     }
     auto& held = held_key_of(claim);
     if (held.lease->seconds == whole_seconds(request.lifetime())) {
-        renew(shared_from_this(), std::move(request)).start(std::move(handler));
+        renew(cluster_, keep_alives_, proofs_, std::move(request)).start(std::move(handler));
         return;
     }
     // A server's lease has a fixed ttl. A holder that requests less gets less from now on.
@@ -78,19 +78,19 @@ void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
     move_to_new_lease(cluster_, std::move(request), true).start(std::move(handler));
 }
 
-store::Request<RenewReply> Renewals::renew(std::shared_ptr<Renewals> self, RenewRequest request)
+store::Request<RenewReply> Renewals::renew(
+    ClusterPtr cluster, std::shared_ptr<KeepAlives> keep_alives, std::shared_ptr<Proofs> proofs, RenewRequest request)
 {
-    auto const cluster = self->cluster_;
     auto const key = request.claim->key();
     auto& held = held_key_of(*request.claim);
     auto const lease = held.lease;
     store::Step<KeepAlives::Reply> keep_alive([&](KeepAlives::Handler handler) {
-        self->keep_alives_->add(lease->id, request.claim, request.not_after, std::move(handler));
+        keep_alives->add(lease->id, request.claim, request.not_after, std::move(handler));
     });
     auto const kept = co_await keep_alive;
 
     store::Step<Proofs::Reply> proof(
-        [&](Proofs::Handler handler) { self->proofs_->add(request.claim, request.not_after, std::move(handler)); });
+        [&](Proofs::Handler handler) { proofs->add(request.claim, request.not_after, std::move(handler)); });
     proof.on_failure([cluster](Failure failed) { return unproven(std::move(failed), cluster->where()); });
     auto const read = co_await proof;
     auto reply = judge(*cluster, request, lease, kept.since, kept.reply, read);

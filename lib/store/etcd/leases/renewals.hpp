@@ -21,7 +21,7 @@ namespace tenure::etcd
 /** Renewals: keep-alives of leases, and reads that prove them. A member may answer a keep-alive although another
  *  leader was elected, which lets the lease expire earlier; and the answer says nothing about the key. So a read that
  *  a majority confirms must show the key unchanged, and the term of the leader. Everything runs on the strand. */
-class Renewals : public std::enable_shared_from_this<Renewals>
+class Renewals
 {
 public:
     explicit Renewals(ClusterPtr cluster)
@@ -34,7 +34,9 @@ public:
     void add(RenewRequest request, ReplyHandler<RenewReply> handler);
 
 private:
-    static store::Request<RenewReply> renew(std::shared_ptr<Renewals> self, RenewRequest request);
+    static store::Request<RenewReply> renew(
+        ClusterPtr cluster, std::shared_ptr<KeepAlives> keep_alives, std::shared_ptr<Proofs> proofs,
+        RenewRequest request);
 
     ClusterPtr cluster_;
     std::shared_ptr<KeepAlives> keep_alives_;
