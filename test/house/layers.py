@@ -11,7 +11,7 @@ MAY_INCLUDE = {
     "runtime": [],
     "config": [],
     "net": ["runtime", "config"],
-    "store": ["runtime"],
+    "store": ["runtime", "config"],
     "store/memory": ["runtime", "config", "store"],
     "store/redis": ["runtime", "config", "net", "store"],
     "store/redis/wire": ["runtime"],

@@ -5,8 +5,6 @@
 #include "store/etcd/http/limits.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 
 namespace tenure::etcd
 {
@@ -32,23 +30,6 @@ Keys whole(KeyRange const& range)
         return {range.key(0), {}};
     // ':' follows '9'
     return {range.prefix + '0', range.prefix + ':'};
-}
-
-std::optional<std::uint32_t> index_of(KeyRange const& range, std::string_view key)
-{
-    if (!range.numbered)
-        return key == range.prefix ? std::optional<std::uint32_t>(0) : std::nullopt;
-    if (!key.starts_with(range.prefix))
-        return std::nullopt;
-    auto const digits = key.substr(range.prefix.size());
-    std::uint32_t number = 0;
-    auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    bool const canonical = !digits.empty() && (digits.front() != '0' || digits.size() == 1);
-    if (error != std::errc{} || end != digits.data() + digits.size() || !canonical)
-        return std::nullopt;
-    if (number < range.first || number - range.first >= range.count)
-        return std::nullopt;
-    return number - range.first;
 }
 
 std::size_t reply_bytes(KeyRange const& range, std::size_t keys) noexcept

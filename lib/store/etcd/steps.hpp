@@ -6,6 +6,7 @@
 #include "store/etcd/http/exchange.hpp"
 #include "store/etcd/http/messages.hpp"
 
+#include <store/key_index.hpp>
 #include <store/not_written.hpp>
 #include <store/request.hpp>
 
@@ -30,8 +31,7 @@ namespace tenure::etcd
  *  `prefix1` and `prefix2`. */
 [[nodiscard]] Keys whole(KeyRange const& range);
 
-/** The index of this key in the range; nullopt: not in the range. */
-[[nodiscard]] std::optional<std::uint32_t> index_of(KeyRange const& range, std::string_view key);
+using store::index_of;
 
 /** The longest reply to a read of this many keys of the range, without their values. */
 [[nodiscard]] std::size_t reply_bytes(KeyRange const& range, std::size_t keys) noexcept;

@@ -4,9 +4,9 @@
 
 #include "runtime/fork_guard.hpp"
 #include "store/ended_claim.hpp"
+#include "store/key_index.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <string_view>
 #include <utility>
@@ -22,20 +22,6 @@ using std::chrono::milliseconds;
 milliseconds remaining(Instant expires, Instant now)
 {
     return std::chrono::ceil<milliseconds>(expires - now);
-}
-
-/** True if the range contains the key. */
-bool covers(KeyRange const& range, std::string_view key)
-{
-    if (!range.numbered)
-        return key == range.prefix;
-    if (!key.starts_with(range.prefix))
-        return false;
-    auto const digits = key.substr(range.prefix.size());
-    std::uint32_t number = 0;
-    auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    return error == std::errc() && end == digits.data() + digits.size() && number >= range.first &&
-           number - range.first < range.count;
 }
 
 } // namespace
@@ -300,7 +286,7 @@ Domain::news_of(KeyRange const& range, std::vector<std::string> const& keys, std
         // The store has left the line, so it is notified even if its smaller pool lacks this key.
         bool const is_named = waits && Lines::same_line(subscription.range, range) &&
                               std::ranges::find(named, subscription.store) != named.end();
-        auto const covered = [&](std::string const& key) { return covers(subscription.range, key); };
+        auto const covered = [&](std::string const& key) { return store::index_of(subscription.range, key).has_value(); };
         if (is_named)
             news.emplace_back(subscription.tell, WatchEvent::our_turn);
         else if (std::ranges::any_of(keys, covered))

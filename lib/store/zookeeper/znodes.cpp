@@ -2,6 +2,8 @@
 // Names and contents of nodes.
 #include "znodes.hpp"
 
+#include "store/key_index.hpp"
+
 #include <config/number_from.hpp>
 
 #include <utility>
@@ -84,16 +86,7 @@ std::string RangeNodes::name(std::uint32_t index) const
 
 std::optional<std::uint32_t> RangeNodes::index_of(std::string_view name) const
 {
-    if (!range_.numbered)
-        return name == this->name(0) ? std::optional<std::uint32_t>(0) : std::nullopt;
-    if (!name.starts_with(digits_))
-        return std::nullopt;
-    auto const digits = name.substr(digits_.size());
-    auto const number = number_from<std::uint32_t>(digits);
-    bool const canonical = digits == "0" || !digits.starts_with('0');
-    if (!number || !canonical || *number < range_.first || *number - range_.first >= range_.count)
-        return std::nullopt;
-    return *number - range_.first;
+    return store::index_of(range_, range_.numbered ? digits_ : this->name(0), name);
 }
 
 std::string encode(std::string_view owner, std::optional<std::chrono::milliseconds> ttl)
