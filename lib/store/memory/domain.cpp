@@ -137,16 +137,17 @@ void Domain::keep(Entry& entry, milliseconds keep_for, Instant now)
     entry = {kept_value(entry.owner), expires, entry.granted, entry.fencing_token};
 }
 
-namespace
+Released Domain::announce(
+    std::unique_lock<std::mutex> lock, KeyRange const& range, std::vector<std::string> const& keys, std::size_t freed,
+    Instant now, StoreName own)
 {
-
-/** Makes the reply to a release that named these stores. */
-Released released(std::vector<StoreName> const& named, StoreName own)
-{
+    auto const named = lines_.name_first(range, freed, now);
+    auto const news = news_of(range, keys, named);
+    lock.unlock();
+    for (auto const& [tell, event] : news)
+        tell(event);
     return {std::ranges::any_of(named, [&](StoreName one) { return one != own; })};
 }
-
-} // namespace
 
 ReleaseReply Domain::release(ReleaseRequest const& request, Instant now, StoreName store)
 {
@@ -163,17 +164,10 @@ ReleaseReply Domain::release(ReleaseRequest const& request, Instant now, StoreNa
         keep(*entry, *request.keep_for, now);
     else
         end_claim(key, *entry, request.claim->reuse_after, now);
-    std::vector<StoreName> named;
-    News news;
-    if (request.notifications) {
-        // a key that stays taken is not free yet, so no store is named; its waiters learn when it will be free
-        named = lines_.name_first(range, stays_taken ? 0 : 1, now);
-        news = news_of(range, {key}, named);
-    }
-    lock.unlock();
-    for (auto const& [tell, event] : news)
-        tell(event);
-    return released(named, store);
+    if (!request.notifications)
+        return Released{};
+    // a key that stays taken is not free yet, so no store is named; its waiters learn when it will be free
+    return announce(std::move(lock), range, {key}, stays_taken ? 0 : 1, now, store);
 }
 
 WithdrawReply Domain::withdraw(WithdrawRequest const& request, Instant now, StoreName store)
@@ -188,17 +182,10 @@ WithdrawReply Domain::withdraw(WithdrawRequest const& request, Instant now, Stor
         end_claim(key, *entry, request.reuse_after, now);
         keys.push_back(std::move(key));
     }
-    std::vector<StoreName> named;
-    News news;
-    if (request.notifications && !keys.empty()) {
-        auto const rest = request.reuse_after > milliseconds{0};
-        named = lines_.name_first(*request.range, rest ? 0 : keys.size(), now);
-        news = news_of(*request.range, keys, named);
-    }
-    lock.unlock();
-    for (auto const& [tell, event] : news)
-        tell(event);
-    return released(named, store);
+    if (!request.notifications || keys.empty())
+        return Released{};
+    bool const rest = request.reuse_after > milliseconds{0};
+    return announce(std::move(lock), *request.range, keys, rest ? 0 : keys.size(), now, store);
 }
 
 void Domain::leave_line(KeyRange const& range, StoreName store)
@@ -286,7 +273,9 @@ Domain::news_of(KeyRange const& range, std::vector<std::string> const& keys, std
         // The store has left the line, so it is notified even if its smaller pool lacks this key.
         bool const is_named = waits && Lines::same_line(subscription.range, range) &&
                               std::ranges::find(named, subscription.store) != named.end();
-        auto const covered = [&](std::string const& key) { return store::index_of(subscription.range, key).has_value(); };
+        auto const covered = [&](std::string const& key) {
+            return store::index_of(subscription.range, key).has_value();
+        };
         if (is_named)
             news.emplace_back(subscription.tell, WatchEvent::our_turn);
         else if (std::ranges::any_of(keys, covered))

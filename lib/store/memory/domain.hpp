@@ -123,6 +123,11 @@ private:
     /** Events to deliver after the mutex is unlocked. */
     using News = std::vector<std::pair<std::function<void(WatchEvent)>, WatchEvent>>;
     /** Makes the events for freed keys of the range; `named` are the stores that the release named. */
+    /** Takes the first stores out of the line, one for each freed key, and notifies the subscribers of the keys.
+     *  Unlocks. */
+    [[nodiscard]] Released announce(
+        std::unique_lock<std::mutex> lock, KeyRange const& range, std::vector<std::string> const& keys,
+        std::size_t freed, Instant now, StoreName own);
     [[nodiscard]] News
     news_of(KeyRange const& range, std::vector<std::string> const& keys, std::vector<StoreName> const& named) const;
 
