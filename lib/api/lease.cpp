@@ -17,17 +17,6 @@ namespace tenure
 namespace
 {
 
-/** Hands a release that has begun to the strand. */
-void hand_over(
-    engine::LeaseRecordPtr record, std::shared_ptr<engine::Handle> handle,
-    engine::ReleaseQueue::PendingReleasePtr pending)
-{
-    auto const& strand = handle->core()->runtime()->strand();
-    strand.execute([record = std::move(record), handle = std::move(handle), pending = std::move(pending)] {
-        handle->core()->release(record, pending);
-    });
-}
-
 void release_in_background(engine::LeaseRecordPtr record) noexcept
 {
     try {
@@ -48,6 +37,17 @@ template <class... Results>
 completion_of(asio::any_completion_handler<void(Results...)> handler, engine::LeaseRecordPtr const& record)
 {
     return {std::move(handler), record ? &record->runtime() : nullptr};
+}
+
+/** The store of a lease that is held; null: the call was completed with the reason. */
+std::shared_ptr<engine::Handle>
+store_of(engine::LeaseRecordPtr const& record, engine::Completion<void(error_code)>& completion)
+{
+    bool const forked = record && record->forked();
+    auto handle = record && !forked ? record->handle() : nullptr;
+    if (!handle)
+        std::move(completion).post(make_error_code(forked ? errc::forked : errc::released));
+    return handle;
 }
 
 /** Apart from the rare case: a lease is moved several times on its way to its holder, and most that end are empty. */
@@ -192,24 +192,23 @@ void Lease::start_release(RecordPtr record, ReleaseHandler handler)
         });
         return;
     }
-    hand_over(std::move(record), std::move(handle), std::move(pending));
+    auto const& strand = runtime->strand();
+    strand.execute([record = std::move(record), handle = std::move(handle), pending = std::move(pending)] {
+        handle->core()->release(record, pending);
+    });
 }
 
 void Lease::start_detach(RecordPtr record, std::optional<std::chrono::milliseconds> remaining, WaitHandler handler)
 {
     auto completion = completion_of(std::move(handler), record);
-    auto const refuse = [&](error_code error) { std::move(completion).post(error); };
-    if (!record)
-        return refuse(make_error_code(errc::released));
-    if (record->forked())
-        return refuse(make_error_code(errc::forked));
-    auto handle = record->handle();
+    auto handle = store_of(record, completion);
     if (!handle)
-        return refuse(make_error_code(errc::released));
+        return;
     auto const core = handle->core();
     if (auto const refusal = engine::refuse_detachment(core->capabilities(), remaining)) {
         core->store_log().refuse(refusal->error, record->key() + " is not detached and stays held: " + refusal->words);
-        return refuse(refusal->error);
+        std::move(completion).post(refusal->error);
+        return;
     }
     auto call = engine::Call<>::start(std::move(completion), core->runtime());
     // it has begun elsewhere meanwhile, or has not
@@ -227,21 +226,17 @@ void Lease::start_detach(RecordPtr record, std::optional<std::chrono::millisecon
 void Lease::start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHandler handler)
 {
     auto completion = completion_of(std::move(handler), record);
-    auto const refuse = [&](error_code error) { std::move(completion).post(error); };
-    if (!record)
-        return refuse(make_error_code(errc::released));
-    auto const& runtime = record->shared_runtime();
-    if (record->forked())
-        return refuse(make_error_code(errc::forked));
-    auto handle = record->handle();
+    auto handle = store_of(record, completion);
     if (!handle)
-        return refuse(make_error_code(errc::released));
+        return;
+    auto const& runtime = record->shared_runtime();
     auto const refusal = ttl != std::chrono::milliseconds{0}
                              ? engine::refuse_ttl(handle->core()->capabilities().ttl, ttl)
                              : std::nullopt;
     if (refusal) {
         handle->core()->store_log().refuse(refusal->error, record->key() + " is not renewed: " + refusal->words);
-        return refuse(refusal->error);
+        std::move(completion).post(refusal->error);
+        return;
     }
     auto call = engine::Call<>::start(std::move(completion), runtime);
     runtime->strand().execute(
