@@ -63,7 +63,7 @@ OwnedNodePtr NodeRegistry::add(
     node->owner = owner;
     node->room = node->session->room().take(SessionRoom::bytes_of(node->path));
     by_owner_.emplace(std::move(owner), node);
-    node->looked_at = agenda_.emplace(node->deadline, node.get());
+    node->looked_at = agenda_.emplace(node->deadline, node);
     arm(node->deadline);
     return node;
 }
@@ -208,14 +208,14 @@ void NodeRegistry::remove_lapsed()
     auto const now = runtime_->now();
     std::vector<OwnedNodePtr> due;
     while (!agenda_.empty() && agenda_.begin()->first <= now) {
-        auto& node = *agenda_.begin()->second;
+        auto const node = agenda_.begin()->second;
         agenda_.erase(agenda_.begin());
         // deadlines only move later, and are found here
-        if (node.deadline <= now) {
-            node.deadline = now + retry;
-            due.push_back(node.shared_from_this());
+        if (node->deadline <= now) {
+            node->deadline = now + retry;
+            due.push_back(node);
         }
-        node.looked_at = agenda_.emplace(node.deadline, &node);
+        node->looked_at = agenda_.emplace(node->deadline, node);
     }
     for (auto const& node : due)
         remove_if_lapsed(shared_from_this(), node).start([](std::monostate) {});

@@ -22,7 +22,7 @@ namespace tenure::zookeeper
 {
 
 /** A node that this process created, or may have created, for one of its owners. A claim's handle. */
-struct OwnedNode : std::enable_shared_from_this<OwnedNode> {
+struct OwnedNode {
     enum class State {
         /// its creation is pending, or its outcome is unknown
         asked,
@@ -61,7 +61,7 @@ struct OwnedNode : std::enable_shared_from_this<OwnedNode> {
     /// the registry is removing it, because it has expired
     bool being_removed = false;
     /// of the registry: when it looks at this node again
-    std::multimap<Instant, OwnedNode*>::iterator looked_at = {};
+    std::multimap<Instant, std::shared_ptr<OwnedNode>>::iterator looked_at = {};
 
     /** True if the node that was read is this one. Its contents count only while its czxid is unknown. */
     [[nodiscard]] bool matches(Response const& read) const;
@@ -134,7 +134,7 @@ private:
     std::shared_ptr<Runtime> runtime_;
     std::unordered_multimap<std::string, OwnedNodePtr> by_owner_;
     /// by when each node is looked at again, which is never after its deadline
-    std::multimap<Instant, OwnedNode*> agenda_;
+    std::multimap<Instant, OwnedNodePtr> agenda_;
     std::unordered_map<std::string, int> creating_;
     /// removals that wait for the end of a deletion, by path; the request for the deletion owns the list
     std::unordered_map<std::string, std::weak_ptr<DeletionWaiters>> deleting_;
