@@ -5,7 +5,6 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -21,7 +20,6 @@ namespace
 struct BadLine {
     Conformance test;
     std::unique_ptr<Client> client = bad_client();
-    std::optional<ClaimReply> claimed;
 
     BadLine()
     {
@@ -41,10 +39,18 @@ struct BadLine {
         });
     }
 
-    void heal_until(std::function<bool()> const& answered) const
+    /** Begins a request whose answer is lost, and heals the line once `arrive` returns. @returns the answer */
+    template <class Reply, class Begin, class Arrive>
+    [[nodiscard]] Reply lose(Begin const& begin, Arrive const& arrive) const
     {
+        test.subject->lose_replies();
+        std::optional<Reply> reply;
+        client->on_strand([&] { begin(client->backend(), [&](Reply answer) { reply = std::move(answer); }); });
+        arrive();
+        CHECK_FALSE(reply);
         test.subject->heal();
-        client->run_until(answered);
+        client->run_until([&] { return reply.has_value(); });
+        return std::move(*reply);
     }
 
     /** A pool, or a lock where a pool takes several steps. */
@@ -54,19 +60,16 @@ struct BadLine {
     }
 
     /** The claim arrives, and its answer never does. */
-    void lose_claim(KeyRangePtr const& range, std::string const& who, std::string const& key)
+    [[nodiscard]] ClaimReply lose_claim(KeyRangePtr const& range, std::string const& who, std::string const& key) const
     {
-        test.subject->lose_replies();
-        client->on_strand([&] {
-            client->backend().claim(test.request(*client, range, who, Conformance::long_ttl), [this](ClaimReply reply) {
-                claimed = std::move(reply);
-            });
-        });
-        client->run_until([&] { return test.value(key) == who; });
-        CHECK_FALSE(claimed);
-        heal_until([&] { return claimed.has_value(); });
+        auto claimed = lose<ClaimReply>(
+            [&](Backend& backend, auto handler) {
+                backend.claim(test.request(*client, range, who, Conformance::long_ttl), std::move(handler));
+            },
+            [&] { client->run_until([&] { return test.value(key) == who; }); });
         // connections to several servers are reset one after the other: the next request must come after the last reset
         client->run_for(50ms);
+        return claimed;
     }
 };
 
@@ -77,8 +80,7 @@ TEST_CASE("a claim whose answer is lost is unknown, and asking again finds the s
     BadLine line;
     auto const range = line.range();
     auto const earliest = line.client->now();
-    line.lose_claim(range, owner(1), "pool:0");
-    expect_unknown(*line.claimed);
+    expect_unknown(line.lose_claim(range, owner(1), "pool:0"));
 
     auto again = line.test.request(*line.client, range, owner(1), Conformance::long_ttl);
     again.earliest_attempt = earliest;
@@ -93,8 +95,7 @@ TEST_CASE("a claim whose answer is lost can be withdrawn", "[lost-replies][withd
 {
     BadLine line;
     auto const range = line.range();
-    line.lose_claim(range, owner(1), "pool:0");
-    expect_unknown(*line.claimed);
+    expect_unknown(line.lose_claim(range, owner(1), "pool:0"));
     expect<Released>(line.client->withdraw(range, owner(1)));
     CHECK_FALSE(line.test.value("pool:0"));
 }
@@ -106,24 +107,22 @@ TEST_CASE(
     BadLine line;
     auto const range = line.test.lock("lock");
     auto const claim = line.test.take(*line.client, range, 1);
-    line.test.subject->lose_replies();
-    std::optional<ReleaseReply> released;
-    line.client->on_strand([&] {
-        line.client->backend().release(
-            {claim, line.client->now() + 10s, true}, [&](ReleaseReply reply) { released = std::move(reply); });
-    });
     bool const in_one_step = line.test.subject->releases_in_one_step();
-    if (in_one_step)
-        line.client->run_until([&] { return !line.test.value("lock"); });
-    else
-        line.client->run_for(100ms);
-    CHECK_FALSE(released);
-    line.heal_until([&] { return released.has_value(); });
+    auto const released = line.lose<ReleaseReply>(
+        [&](Backend& backend, auto handler) {
+            backend.release({claim, line.client->now() + 10s, true}, std::move(handler));
+        },
+        [&] {
+            if (in_one_step)
+                line.client->run_until([&] { return !line.test.value("lock"); });
+            else
+                line.client->run_for(100ms);
+        });
     if (in_one_step) {
-        expect_unknown(*released);
+        expect_unknown(released);
         expect<NotOwner>(line.client->release(claim));
     } else {
-        CHECK_FALSE(std::holds_alternative<Released>(*released));
+        CHECK_FALSE(std::holds_alternative<Released>(released));
         CHECK(line.test.value("lock") == claim->owner);
         expect<Released>(line.client->release(claim));
     }
@@ -136,17 +135,12 @@ TEST_CASE("a detachment whose answer is lost is unknown, and done when it is ask
         SKIP(line.client->backend().capabilities().no_detach);
     auto const range = line.test.lock("lock");
     auto const claim = line.test.take(*line.client, range, 1);
-    line.test.subject->lose_replies();
-    std::optional<ReleaseReply> detached;
-    line.client->on_strand([&] {
-        // without a time, because some stores are asked for that first
-        line.client->backend().release(
-            {claim, line.client->now() + 10s, true, 0ms}, [&](ReleaseReply reply) { detached = std::move(reply); });
-    });
-    line.client->run_until([&] { return line.test.value("lock") == "kept/" + owner(1); });
-    CHECK_FALSE(detached);
-    line.heal_until([&] { return detached.has_value(); });
-    expect_unknown(*detached);
+    expect_unknown(line.lose<ReleaseReply>(
+        [&](Backend& backend, auto handler) {
+            // without a time, because some stores are asked for that first
+            backend.release({claim, line.client->now() + 10s, true, 0ms}, std::move(handler));
+        },
+        [&] { line.client->run_until([&] { return line.test.value("lock") == "kept/" + owner(1); }); }));
     line.client->run_for(50ms);
     for (auto const keep_for : {0ms, Conformance::long_ttl}) {
         ReleaseRequest const again{claim, line.client->now() + 10s, true, keep_for};
@@ -160,17 +154,11 @@ TEST_CASE("a renewal without an answer is no renewal", "[lost-replies][renew]")
     BadLine line;
     auto const range = line.test.lock("lock");
     auto const claim = line.test.take(*line.client, range, 1);
-    line.test.subject->lose_replies();
-    std::optional<RenewReply> renewed;
-    line.client->on_strand([&] {
-        renew_one(
-            line.client->backend(), {claim, Conformance::long_ttl, line.client->now() + 10s},
-            [&](RenewReply reply) { renewed = std::move(reply); });
-    });
-    line.client->run_for(100ms);
-    CHECK_FALSE(renewed);
-    line.heal_until([&] { return renewed.has_value(); });
-    expect_unknown(*renewed);
+    expect_unknown(line.lose<RenewReply>(
+        [&](Backend& backend, auto handler) {
+            renew_one(backend, {claim, Conformance::long_ttl, line.client->now() + 10s}, std::move(handler));
+        },
+        [&] { line.client->run_for(100ms); }));
     line.client->run_until(
         [&] { return std::holds_alternative<Renewed>(line.client->renew(claim, Conformance::long_ttl)); });
 }
