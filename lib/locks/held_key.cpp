@@ -343,8 +343,10 @@ void HeldKey::give_up(Attempt const& attempt, error_code error, Afterwards& afte
     bool const fatal = attempt.deadline > waiters_.front().lock.core()->runtime()->now();
     auto const goes_on = [&](Waiter const& waiter) { return !fatal && waiter.deadline > attempt.deadline; };
     auto const over = std::ranges::stable_partition(waiters_, goes_on);
-    for (auto& waiter : over)
-        complete(afterwards, std::move(waiter), waiter.is_try && error == errc::timed_out ? error_code() : error);
+    for (auto& waiter : over) {
+        auto const result = waiter.is_try && error == errc::timed_out ? error_code() : error;
+        complete(afterwards, std::move(waiter), result);
+    }
     waiters_.erase(over.begin(), over.end());
     if (waiters_.empty())
         cancel_attempts();
