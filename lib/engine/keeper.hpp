@@ -104,7 +104,7 @@ private:
     Instant warns_from_ = Instant::min();
     std::uint64_t jitter_ = 0;
     Instant jitter_until_ = Instant::min();
-    /// leases end without a line and without a word to the store
+    /// the store is closed: the ends of leases are not logged
     bool closed_ = false;
 };
 

@@ -134,7 +134,7 @@ void claim_from_pool(ServerPtr const& server, PendingClaims claims, OneShot<void
 
 // -- shared by all ways --
 
-/** Takes a place among the claims that the server answers now. False: there is none, and the claim must wait. */
+/** Reserves a place in the server's claim window. False: the window is full, so the claim must wait. */
 [[nodiscard]] bool take_place(ServerContext& server, PendingClaim& claim);
 
 /** Calls `begin` when the claim has a place. If it gets none before its deadline, the claim is answered. */
@@ -148,7 +148,7 @@ void await_place(ServerPtr const& server, PendingClaim claim, OneShot<void(Pendi
     ServerContext const& server, Script const& script, ClaimRequest const& request, bool survey,
     std::span<PendingClaim const> others, bool may_close);
 
-/** The deadline for sending a call for several claims: the earliest of theirs. Claims that the call drops are sent
+/** The earliest deadline of the claims, for the call that they share. If that call is dropped, each claim is sent
  *  again. */
 [[nodiscard]] Deadline earliest_deadline(PendingClaims const& claims);
 
