@@ -81,14 +81,17 @@ public:
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
         if (request.keep_for)
-            redis::detach(server_, std::move(request), std::move(handler));
+            redis::detach(server_, std::move(request)).start(std::move(handler));
         else
             releases_->add(std::move(request), std::move(handler));
     }
 
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
     {
-        redis::withdraw(server_, std::move(request), std::move(handler));
+        redis::withdraw(server_, std::move(request))
+            .start([handler = std::move(handler)](CountedWithdrawReply&& counted) mutable {
+                std::move(handler)(std::move(counted.reply));
+            });
     }
 
     [[nodiscard]] std::unique_ptr<Watch>
@@ -105,22 +108,22 @@ public:
     void leave_line(KeyRangePtr range) override { redis::leave_line(server_, std::move(range)); }
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
-        redis::ready(server_, not_after, std::move(handler));
+        redis::ready(server_, not_after).start(std::move(handler));
     }
 
     void ready_to_vote(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
-        redis::ready_to_vote(server_, not_after, std::move(handler));
+        redis::ready_to_vote(server_, not_after).start(std::move(handler));
     }
 
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
-        redis::inspect(server_, std::move(range), not_after, std::move(handler));
+        redis::inspect(server_, std::move(range), not_after).start(std::move(handler));
     }
 
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {
-        redis::evict(server_, std::move(request), std::move(handler));
+        redis::evict(server_, std::move(request)).start(std::move(handler));
     }
 
     void claim_vote(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
@@ -130,17 +133,17 @@ public:
 
     void inspect_with_tokens(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
-        redis::inspect_with_tokens(server_, std::move(range), not_after, std::move(handler));
+        redis::inspect(server_, std::move(range), not_after, true).start(std::move(handler));
     }
 
     void accept_token(TokenRequest request, ReplyHandler<TokenReply> handler) override
     {
-        redis::accept_token(server_, std::move(request), std::move(handler));
+        redis::accept_token(server_, std::move(request)).start(std::move(handler));
     }
 
     void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
     {
-        redis::examine(server_, for_examination_, ttl, not_after, std::move(handler));
+        redis::examine(server_, for_examination_, ttl, not_after).start(std::move(handler));
     }
 
     void on_reachable(std::function<void()> handler) override

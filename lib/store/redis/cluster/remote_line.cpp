@@ -129,7 +129,15 @@ bool Announcer::is_needed(KeyRange const& range, std::uint32_t index)
     return hash_slot(line_of(range)) != hash_slot(range.key(index));
 }
 
-void Announcer::announce(KeyRangePtr range, std::uint32_t index, std::uint32_t freed, Handler handler)
+store::Step<bool> Announcer::announce(KeyRangePtr range, std::uint32_t index, std::uint32_t freed)
+{
+    return store::Step<bool>(
+        [self = shared_from_this(), range = std::move(range), index, freed](ReplyHandler<bool> handler) mutable {
+            self->add(std::move(range), index, freed, std::move(handler));
+        });
+}
+
+void Announcer::add(KeyRangePtr range, std::uint32_t index, std::uint32_t freed, ReplyHandler<bool> handler)
 {
     auto pending = pending_.lock();
     if (!pending) {
@@ -151,7 +159,7 @@ void Announcer::flush(FreedByStem all)
         tell(slots_, stem, freed.range, freed.keys, freed.in_shard)
             .start([handlers = std::move(freed.handlers)](bool named_another) mutable {
                 for (auto& handler : handlers)
-                    handler(named_another);
+                    handler(bool(named_another));
             });
 }
 

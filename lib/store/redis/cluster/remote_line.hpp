@@ -42,9 +42,6 @@ claim_in_line(std::shared_ptr<SlotContexts> slots, ClaimAttempt attempt, ClaimRe
 class Announcer : public std::enable_shared_from_this<Announcer>
 {
 public:
-    /// called with true if the name of another store left the line
-    using Handler = OneShot<void(bool named_another)>;
-
     explicit Announcer(std::shared_ptr<SlotContexts> slots)
         : slots_(std::move(slots))
     {
@@ -53,9 +50,10 @@ public:
     /** True if a release of this key must be announced by this class. */
     [[nodiscard]] static bool is_needed(KeyRange const& range, std::uint32_t index);
 
-    /** Announces that `freed` keys of the range were freed. The handler is called within about a second.
+    /** Announces that `freed` keys of the range were freed, within about a second. Gives true if the name of another
+     *  store left the line.
      *  @param index  of one of these keys */
-    void announce(KeyRangePtr range, std::uint32_t index, std::uint32_t freed, Handler handler);
+    [[nodiscard]] store::Step<bool> announce(KeyRangePtr range, std::uint32_t index, std::uint32_t freed);
 
 private:
     struct Freed {
@@ -63,10 +61,11 @@ private:
         std::uint32_t keys = 0;
         /// the node of a freed key publishes within shards; used while the channel's node is not connected
         bool in_shard = false;
-        std::vector<Handler> handlers;
+        std::vector<ReplyHandler<bool>> handlers;
     };
     using FreedByStem = std::map<std::string, Freed>;
 
+    void add(KeyRangePtr range, std::uint32_t index, std::uint32_t freed, ReplyHandler<bool> handler);
     void flush(FreedByStem all);
 
     std::shared_ptr<SlotContexts> slots_;

@@ -69,6 +69,9 @@ struct Outcome {
     /// answered: set by ReplicatedChannel; null: nothing is missing, or no acknowledgement was requested
     std::shared_ptr<Shortfall const> shortfall = nullptr;
 
+    /** not_sent and unknown: the cause as text for people. */
+    [[nodiscard]] std::string reason() const { return detail.empty() ? error.message() : detail; }
+
     /** True if the server answered without an error. */
     [[nodiscard]] bool succeeded() const noexcept { return delivery == Delivery::answered && !reply.is_error(); }
 };
