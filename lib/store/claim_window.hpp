@@ -136,8 +136,6 @@ private:
     bool look_due_ = false;
     OncePerTurn next_;
     Timer timer_;
-    /// when `timer_` fires, while it is pending
-    Instant timer_at_ = Instant::max();
 };
 using ClaimWindowPtr = std::shared_ptr<ClaimWindow>;
 

@@ -197,7 +197,6 @@ private:
     bool wants_connection_ = false;
     OncePerTurn pump_;
     Timer timer_;
-    Instant timer_at_ = Instant::max();
     bool closed_ = false;
 };
 using ClientPtr = std::shared_ptr<Client>;

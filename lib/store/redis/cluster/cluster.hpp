@@ -108,7 +108,6 @@ private:
     /// when nodes without slots may be closed
     Instant tend_at_ = Instant::max();
     Timer timer_;
-    Instant timer_at_{};
     bool closed_ = false;
 };
 

@@ -93,8 +93,8 @@ void HedgedLink::shortest_ttl(std::chrono::milliseconds ttl)
         if (connection != nullptr)
             connection->shortest_ttl(ttl);
     // A shorter ttl also shortens the patience with pending requests.
-    if (timer_.pending() && timer_at_ > runtime_->now() + patience())
-        arm(runtime_->now() + patience());
+    if (timer_.pending())
+        timer_.by(runtime_->now() + patience(), weak_from_this(), &HedgedLink::tick);
 }
 
 void HedgedLink::drop_abandoned()
@@ -274,7 +274,6 @@ void HedgedLink::watch_silence()
 
 void HedgedLink::arm(Instant when)
 {
-    timer_at_ = when;
     timer_.at(when, weak_from_this(), &HedgedLink::tick);
 }
 
@@ -284,7 +283,7 @@ void HedgedLink::tick()
         return;
     auto const now = runtime_->now();
     // If this thread was delayed, replies may be waiting to be read, so the server may not be silent.
-    if (now > timer_at_ + patience() / 2 && !std::exchange(postponed_, true)) {
+    if (now > timer_.due() + patience() / 2 && !std::exchange(postponed_, true)) {
         arm(now + patience() / 4);
         return;
     }

@@ -128,7 +128,6 @@ private:
     Instant last_silence_{};
     RepeatSchedule logged_silences_;
     Timer timer_;
-    Instant timer_at_{};
     /// the timer was late and gave the loop time to read first; not twice in a row
     bool postponed_ = false;
     bool closed_ = false;

@@ -84,7 +84,6 @@ private:
     std::vector<Asked> asked_;
     std::vector<SentinelEntry> learned_;
     Timer timer_;
-    Instant timer_at_ = Instant::max();
 };
 
 } // namespace tenure::redis
