@@ -108,7 +108,7 @@ void leave_line(ServerPtr const& server, KeyRangePtr range)
     server->channel()->execute(
         std::move(command), server->runtime().now() + leave_within,
         [server, range = std::move(range)](Outcome const& outcome) {
-            if (outcome.delivery == Delivery::answered && outcome.reply.is_error())
+            if (outcome.refused())
                 note_line_refusal(*server, *range, outcome.reply.as_string());
         });
 }

@@ -130,30 +130,21 @@ bool ServerContext::has_set_ifeq() const noexcept
            (server.version.at_least(8, 4) && server.server == "redis");
 }
 
-Failure undelivered(Outcome const& outcome)
-{
-    if (outcome.delivery == Delivery::not_sent)
-        return Failure::not_sent(outcome.error, outcome.detail, outcome.fatal);
-    return Failure::unknown(outcome.error, outcome.detail);
-}
-
 Failure failure_of(ServerContext& server, Outcome const& outcome, std::string_view what)
 {
     if (outcome.delivery != Delivery::answered)
-        return undelivered(outcome);
+        return outcome.undelivered();
     return outcome.reply.is_error() ? server.refuse(outcome.reply, what) : nonsense(server, what);
 }
 
 bool concerns_single_key(Outcome const& outcome)
 {
-    return outcome.delivery == Delivery::answered && outcome.reply.is_error() &&
-           concerns_single_key(classify(outcome.reply.as_string()));
+    return outcome.refused() && concerns_single_key(classify(outcome.reply.as_string()));
 }
 
 bool is_command_unavailable(Outcome const& outcome)
 {
-    return outcome.delivery == Delivery::answered && outcome.reply.is_error() &&
-           is_command_unavailable(outcome.reply.as_string());
+    return outcome.refused() && is_command_unavailable(outcome.reply.as_string());
 }
 
 Failure nonsense(ServerContext& server, std::string_view what)

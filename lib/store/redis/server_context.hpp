@@ -155,9 +155,6 @@ private:
 };
 using ServerPtr = std::shared_ptr<ServerContext>;
 
-/** Makes the failure of a request without a reply. */
-[[nodiscard]] Failure undelivered(Outcome const& outcome);
-
 /** Makes the failure of a request without a usable reply: none, an error, or a malformed one.
  *  @param what the key or range */
 [[nodiscard]] Failure failure_of(ServerContext& server, Outcome const& outcome, std::string_view what);

@@ -145,7 +145,7 @@ Failure refuse_claim(ServerContext& server, resp::Value const& error, std::strin
 Failure failure_of_claim(ServerContext& server, Outcome const& outcome, KeyRange const& range)
 {
     return outcome.delivery == Delivery::answered ? refuse_claim(server, outcome.reply, range.describe())
-                                                  : undelivered(outcome);
+                                                  : outcome.undelivered();
 }
 
 Busy closed_reply(ServerContext& server, PageClosed const& closed)

@@ -88,7 +88,7 @@ private:
             resp::Command ask("ASKING");
             ask.leave_with_next().set_urgency(command_.urgency()).need_connection();
             node.channel->execute(std::move(ask), until, [self = shared_from_this()](Outcome outcome) {
-                if (outcome.delivery == Delivery::answered && outcome.reply.is_error())
+                if (outcome.refused())
                     self->asking_refused_ = std::move(outcome.reply);
             });
         }

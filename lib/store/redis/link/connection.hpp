@@ -7,6 +7,8 @@
 #include "store/redis/wire/value.hpp"
 #include "stream.hpp"
 
+#include <store/delivery.hpp>
+
 #include <tenure/backend/deadline.hpp>
 #include <tenure/backend/one_shot.hpp>
 #include <tenure/backend/runtime.hpp>
@@ -27,15 +29,7 @@ namespace tenure::redis
 
 using boost::system::error_code;
 
-/** Delivery of a request: the three cases that a lease must distinguish. */
-enum class Delivery {
-    /// a reply arrived; it may be an error reply of the server
-    answered,
-    /// no byte was written
-    not_sent,
-    /// possibly written, and no reply can arrive
-    unknown
-};
+using store::Delivery;
 
 /** Why a successful reply is not reliable: too few replicas have the write. */
 struct Shortfall {
@@ -48,17 +42,9 @@ struct Shortfall {
     bool uncounted = false;
 };
 
-struct Outcome {
-    Delivery delivery = Delivery::not_sent;
-    /// just before the request was handed to a ready connection (answered and unknown)
-    Instant since{};
+struct Outcome : store::Exchange {
     /// answered: the reply. For a transaction: EXEC's array, or an error if nothing ran
     resp::Value reply;
-    /// not_sent and unknown: the cause; clear if only `not_after` passed on a working connection
-    error_code error;
-    std::string detail;
-    /// not_sent: permanent until a person acts (wrong password, wrong database, certificate)
-    bool fatal = false;
     /// answered: the server refused MULTI, and ran the commands of the transaction separately. `reply` then has the
     /// error for MULTI and a reply to each command
     bool ran_apart = false;
@@ -69,11 +55,10 @@ struct Outcome {
     /// answered: set by ReplicatedChannel; null: nothing is missing, or no acknowledgement was requested
     std::shared_ptr<Shortfall const> shortfall = nullptr;
 
-    /** not_sent and unknown: the cause as text for people. */
-    [[nodiscard]] std::string reason() const { return detail.empty() ? error.message() : detail; }
-
     /** True if the server answered without an error. */
     [[nodiscard]] bool succeeded() const noexcept { return delivery == Delivery::answered && !reply.is_error(); }
+    /** True if the server answered with an error. */
+    [[nodiscard]] bool refused() const noexcept { return delivery == Delivery::answered && reply.is_error(); }
 };
 using OutcomeHandler = OneShot<void(Outcome&&)>;
 
