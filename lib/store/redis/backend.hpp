@@ -19,6 +19,14 @@
 namespace tenure::redis
 {
 
+/** The abilities of one server and of a cluster. */
+[[nodiscard]] constexpr Capabilities capabilities_of_redis() noexcept
+{
+    // other programs may delete keys without publishing
+    return {
+        .keeps_line = true, .frees_silently = true, .examines = true, .no_quarantine = nullptr, .no_detach = nullptr};
+}
+
 /** A fencing token that several servers shall agree on, for a key that the owner holds. */
 struct TokenRequest {
     KeyRangePtr range;

@@ -2,6 +2,8 @@
 // Names of keys that belong to a range.
 #include "key_names.hpp"
 
+#include <memory>
+
 namespace tenure::redis
 {
 
@@ -12,6 +14,13 @@ bool has_hash_tag(std::string_view key) noexcept
         return false;
     auto const close = key.find('}', open + 1);
     return close != std::string_view::npos && close > open + 1;
+}
+
+KeyRangePtr single_key(KeyRangePtr const& range, std::uint32_t index)
+{
+    if (range->count == 1)
+        return range;
+    return std::make_shared<KeyRange const>(KeyRange{range->prefix, range->first + index, 1, range->numbered});
 }
 
 FenceAffixes fence_affixes(KeyRange const& range) noexcept

@@ -3,6 +3,7 @@
 
 #include <tenure/key_range.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,9 @@ namespace tenure::redis
 
 /** True if a cluster hashes only a part of the key: the first non-empty `{...}`. */
 [[nodiscard]] bool has_hash_tag(std::string_view key) noexcept;
+
+/** Makes a range of the one key at `index`, with the channel of the whole range. */
+[[nodiscard]] KeyRangePtr single_key(KeyRangePtr const& range, std::uint32_t index);
 
 /** The text before and after a key in the name of its fence key. Scripts compose the name from the key. */
 struct FenceAffixes {

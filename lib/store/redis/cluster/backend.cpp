@@ -61,35 +61,34 @@ ServerPtr const& node_of(SlotContexts& slots, KeyRange const& range, HashSlot sl
 }
 
 /** Releases a key whose line is in another hash slot. */
-store::Request<ReleaseReply>
-release_and_announce(std::shared_ptr<Releases> releases, std::shared_ptr<Announcer> announcer, ReleaseRequest request)
+store::Request<ReleaseReply> release_and_announce(std::shared_ptr<SlotContexts> slots, ReleaseRequest request)
 {
     auto const claim = request.claim;
     request.notifications = false;
+    auto const releases = slots->of(*claim->range, claim->index).releases;
     store::Step<ReleaseReply> release(
         [&](ReplyHandler<ReleaseReply> handler) { releases->add(std::move(request), std::move(handler)); });
     auto reply = co_await release;
     if (std::holds_alternative<Released>(reply)) {
-        auto announce = announcer->announce(claim->range, claim->index, 1);
-        reply = Released{co_await announce};
+        auto notify = announce(slots, claim->range, claim->index, 1);
+        reply = Released{co_await notify};
     }
     co_return std::move(reply);
 }
 
 /** Withdraws, and notifies the waiters that the withdrawal itself cannot reach. */
-store::Request<WithdrawReply> withdraw_and_announce(
-    std::shared_ptr<SlotContexts> slots, std::shared_ptr<Announcer> announcer, WithdrawRequest request)
+store::Request<WithdrawReply> withdraw_and_announce(std::shared_ptr<SlotContexts> slots, WithdrawRequest request)
 {
     auto const range = request.range;
     auto const slot = shared_slot(*range);
-    bool const announces = request.notifications && (!slot || Announcer::is_needed(*range, 0));
+    bool const announces = request.notifications && (!slot || has_remote_line(*range, 0));
     request.notifications = request.notifications && !announces;
     auto free_keys =
         store::as_step(slot ? withdraw(node_of(*slots, *range, *slot), request) : multi_slot_withdraw(slots, request));
     auto withdrawn = co_await free_keys;
     if (announces && withdrawn.freed > 0) {
-        auto announce = announcer->announce(range, 0, withdrawn.freed);
-        co_await announce;
+        auto notify = announce(slots, range, 0, withdrawn.freed);
+        co_await notify;
     }
     co_return std::move(withdrawn.reply);
 }
@@ -104,7 +103,6 @@ public:
         , cluster_(Cluster::make(std::move(runtime), std::move(access)))
         , slots_(std::make_shared<SlotContexts>(cluster_, for_examination_.delay_after_failover))
         , subscriber_(std::make_shared<ClusterSubscriber>(cluster_))
-        , announcer_(std::make_shared<Announcer>(slots_))
     {
         cluster_->on_change([weak = std::weak_ptr(subscriber_)] {
             if (auto const subscriber = weak.lock())
@@ -121,16 +119,7 @@ public:
     ClusterBackend& operator=(ClusterBackend const&) = delete;
     ~ClusterBackend() override { ClusterBackend::shutdown(); }
 
-    [[nodiscard]] Capabilities capabilities() const noexcept override
-    {
-        // other programs may delete keys without publishing
-        return {
-            .keeps_line = true,
-            .frees_silently = true,
-            .examines = true,
-            .no_quarantine = nullptr,
-            .no_detach = nullptr};
-    }
+    [[nodiscard]] Capabilities capabilities() const noexcept override { return capabilities_of_redis(); }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
@@ -161,15 +150,15 @@ public:
             redis::detach(slot.follows, std::move(request)).start(std::move(handler));
             return;
         }
-        if (request.notifications && Announcer::is_needed(*claim.range, claim.index))
-            release_and_announce(slot.releases, announcer_, std::move(request)).start(std::move(handler));
+        if (request.notifications && has_remote_line(*claim.range, claim.index))
+            release_and_announce(slots_, std::move(request)).start(std::move(handler));
         else
             slot.releases->add(std::move(request), std::move(handler));
     }
 
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
     {
-        withdraw_and_announce(slots_, announcer_, std::move(request)).start(std::move(handler));
+        withdraw_and_announce(slots_, std::move(request)).start(std::move(handler));
     }
 
     [[nodiscard]] std::unique_ptr<Watch>
@@ -237,7 +226,6 @@ private:
     std::shared_ptr<Cluster> cluster_;
     std::shared_ptr<SlotContexts> slots_;
     std::shared_ptr<ClusterSubscriber> subscriber_;
-    std::shared_ptr<Announcer> announcer_;
     Observers observers_;
 };
 

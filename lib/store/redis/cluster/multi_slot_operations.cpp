@@ -27,7 +27,7 @@ multi_slot_inspect(std::shared_ptr<SlotContexts> slots, KeyRangePtr range, Deadl
         std::optional<InspectReply> failure;
         auto read = store::gather(slots->runtime(), Instant::max(), [&](auto const& reply_to) {
             for (auto index = part.first; index < part.end(); ++index)
-                inspect(slots->of(*range, index).follows, single_key(*range, index), not_after)
+                inspect(slots->of(*range, index).follows, single_key(range, index), not_after)
                     .start(reply_to([&, index](InspectReply&& reply) {
                         if (auto* const states = std::get_if<std::vector<KeyState>>(&reply)) {
                             keys[index] = std::move(states->front());
@@ -61,7 +61,7 @@ store::Request<CountedWithdrawReply> multi_slot_withdraw(std::shared_ptr<SlotCon
                 if (probes.keys[i] != KeyProbe::own)
                     continue;
                 auto single = request;
-                single.range = single_key(*part.range, part.first + i);
+                single.range = single_key(part.range, part.first + i);
                 withdraw(slots->of(*part.range, part.first + i).follows, std::move(single))
                     .start(reply_to([&](CountedWithdrawReply&& one) {
                         all.freed += one.freed;

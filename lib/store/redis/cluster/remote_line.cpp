@@ -11,15 +11,30 @@
 #include <tenure/errc.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace tenure::redis
 {
+
+/** Keys that were freed in one turn, by the stem of their range. */
+struct FreedKeys {
+    struct OfRange {
+        KeyRangePtr range;
+        std::uint32_t keys = 0;
+        /// the node of a freed key publishes within shards; used while the channel's node is not connected
+        bool in_shard = false;
+        std::vector<ReplyHandler<bool>> handlers;
+    };
+    std::map<std::string, OfRange> by_stem;
+};
 
 namespace
 {
@@ -78,7 +93,7 @@ store::Request<bool> line_up(ServerPtr node, KeyRangePtr range, Waits waits, Dea
 }
 
 /** Takes names from the line for freed keys, and publishes them. True if the name of another store left the line.
- *  @param in_shard  see `Announcer::Freed` */
+ *  @param in_shard  see `FreedKeys` */
 store::Request<bool>
 tell(std::shared_ptr<SlotContexts> slots, std::string stem, KeyRangePtr range, std::uint32_t freed, bool in_shard)
 {
@@ -99,6 +114,17 @@ tell(std::shared_ptr<SlotContexts> slots, std::string stem, KeyRangePtr range, s
     if (flags)
         take_notes(*node, *range, flags->notes);
     co_return flags && flags->keys == "2";
+}
+
+void tell_all(std::shared_ptr<SlotContexts> const& slots, FreedKeys all)
+{
+    slots->freed_keys().reset();
+    for (auto& [stem, freed] : all.by_stem)
+        tell(slots, stem, freed.range, freed.keys, freed.in_shard)
+            .start([handlers = std::move(freed.handlers)](bool named_another) mutable {
+                for (auto& handler : handlers)
+                    handler(bool(named_another));
+            });
 }
 
 } // namespace
@@ -124,43 +150,28 @@ claim_in_line(std::shared_ptr<SlotContexts> slots, ClaimAttempt attempt, ClaimRe
     co_return std::move(reply);
 }
 
-bool Announcer::is_needed(KeyRange const& range, std::uint32_t index)
+bool has_remote_line(KeyRange const& range, std::uint32_t index)
 {
     return hash_slot(line_of(range)) != hash_slot(range.key(index));
 }
 
-store::Step<bool> Announcer::announce(KeyRangePtr range, std::uint32_t index, std::uint32_t freed)
+store::Step<bool>
+announce(std::shared_ptr<SlotContexts> slots, KeyRangePtr range, std::uint32_t index, std::uint32_t freed)
 {
     return store::Step<bool>(
-        [self = shared_from_this(), range = std::move(range), index, freed](ReplyHandler<bool> handler) mutable {
-            self->add(std::move(range), index, freed, std::move(handler));
+        [slots = std::move(slots), range = std::move(range), index, freed](ReplyHandler<bool> handler) mutable {
+            auto pending = slots->freed_keys().lock();
+            if (!pending) {
+                pending = std::make_shared<FreedKeys>();
+                slots->freed_keys() = pending;
+                slots->runtime().post([slots, pending] { tell_all(slots, std::move(*pending)); });
+            }
+            auto& entry = pending->by_stem[stem_of(*range)];
+            entry.in_shard = slots->of(*range, index).follows->announces_in_shard();
+            entry.range = std::move(range);
+            entry.keys += freed;
+            entry.handlers.push_back(std::move(handler));
         });
-}
-
-void Announcer::add(KeyRangePtr range, std::uint32_t index, std::uint32_t freed, ReplyHandler<bool> handler)
-{
-    auto pending = pending_.lock();
-    if (!pending) {
-        pending = std::make_shared<FreedByStem>();
-        pending_ = pending;
-        slots_->runtime().post([self = shared_from_this(), pending] { self->flush(std::move(*pending)); });
-    }
-    auto& entry = (*pending)[stem_of(*range)];
-    entry.in_shard = slots_->of(*range, index).follows->announces_in_shard();
-    entry.range = std::move(range);
-    entry.keys += freed;
-    entry.handlers.push_back(std::move(handler));
-}
-
-void Announcer::flush(FreedByStem all)
-{
-    pending_.reset();
-    for (auto& [stem, freed] : all)
-        tell(slots_, stem, freed.range, freed.keys, freed.in_shard)
-            .start([handlers = std::move(freed.handlers)](bool named_another) mutable {
-                for (auto& handler : handlers)
-                    handler(bool(named_another));
-            });
 }
 
 } // namespace tenure::redis

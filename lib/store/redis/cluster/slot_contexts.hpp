@@ -88,6 +88,8 @@ struct SlotContext {
     Instant used{};
 };
 
+struct FreedKeys;
+
 /** The hash slots in use. Shared by the pending operations. */
 class SlotContexts
 {
@@ -118,6 +120,10 @@ public:
     /** Cached state of spread ranges. */
     [[nodiscard]] RangeCache& multi_slot_ranges() noexcept { return multi_slot_ranges_; }
 
+    /** Keys freed in this turn, see `announce`. The posted task owns them, because the handlers may own this object
+     *  and a destroyed context runs no task. */
+    [[nodiscard]] std::weak_ptr<FreedKeys>& freed_keys() noexcept { return freed_keys_; }
+
 private:
     void forget_unused();
 
@@ -126,9 +132,7 @@ private:
     store::ClaimWindowPtr searches_;
     std::map<HashSlot, SlotContext> slots_;
     RangeCache multi_slot_ranges_;
+    std::weak_ptr<FreedKeys> freed_keys_;
 };
-
-/** Makes a range of one key of a range, with the same channel and prefix. */
-[[nodiscard]] KeyRangePtr single_key(KeyRange const& range, std::uint32_t index);
 
 } // namespace tenure::redis

@@ -47,9 +47,6 @@ private:
 };
 using QuorumPtr = std::shared_ptr<Quorum const>;
 
-/** Makes a range of the one key at `index`, with the channel of the whole range. */
-[[nodiscard]] KeyRangePtr single_key(KeyRangePtr const& range, std::uint32_t index);
-
 /** The answers of the nodes to one request. */
 template <class Reply>
 class Votes
