@@ -22,12 +22,7 @@ constexpr auto time_to_read = 20ms;
 
 } // namespace
 
-std::shared_ptr<HedgedLink> HedgedLink::make(std::shared_ptr<Runtime> runtime, ConnectionFactory connect)
-{
-    return std::make_shared<HedgedLink>(Private{}, std::move(runtime), std::move(connect));
-}
-
-HedgedLink::HedgedLink(Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect)
+HedgedLink::HedgedLink(std::shared_ptr<Runtime> runtime, ConnectionFactory connect)
     : runtime_(std::move(runtime))
     , connect_(std::move(connect))
     , claims_(std::make_shared<store::ClaimWindow>(runtime_, most_claims))

@@ -28,13 +28,8 @@ namespace tenure::redis
  *  one ttl. If the first answers again, requests can return to it. */
 class HedgedLink final : public CommandChannel, public std::enable_shared_from_this<HedgedLink>
 {
-    struct Private {
-        explicit Private() = default;
-    };
-
 public:
-    [[nodiscard]] static std::shared_ptr<HedgedLink> make(std::shared_ptr<Runtime> runtime, ConnectionFactory connect);
-    HedgedLink(Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect);
+    HedgedLink(std::shared_ptr<Runtime> runtime, ConnectionFactory connect);
     HedgedLink(HedgedLink const&) = delete;
     HedgedLink& operator=(HedgedLink const&) = delete;
     ~HedgedLink() override;

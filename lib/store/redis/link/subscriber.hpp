@@ -36,18 +36,11 @@ struct ServerError;
  *  because a store that has waited will often wait again. */
 class Subscriber : public std::enable_shared_from_this<Subscriber>
 {
-    struct Private {
-        explicit Private() = default;
-    };
-
 public:
     using Handler = std::function<void(WatchEvent)>;
 
-    [[nodiscard]] static std::shared_ptr<Subscriber>
-    make(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name, std::string waiter);
     Subscriber(
-        Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name,
-        std::string waiter);
+        std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name, std::string waiter);
     Subscriber(Subscriber const&) = delete;
     Subscriber& operator=(Subscriber const&) = delete;
     ~Subscriber();
