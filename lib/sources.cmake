@@ -3,15 +3,15 @@
 target_sources(
   tenure
   PRIVATE
-    api/acquirable.cpp
+    api/acquirable_keys.cpp
     api/cancellation_token.cpp
-    api/connect.cpp
     api/errc.cpp
     api/event.cpp
     api/key_range.cpp
     api/lease.cpp
     api/lock.cpp
     api/metrics.cpp
+    api/open_store.cpp
     api/slot_pool.cpp
     api/store.cpp
     api/version.cpp

@@ -12,6 +12,8 @@
 namespace tenure::simulation
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 

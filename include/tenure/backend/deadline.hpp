@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-namespace tenure
+namespace tenure::backend
 {
 
 /** What the owner of a request and the store report to each other while the request is pending. */
@@ -94,4 +94,4 @@ private:
     bool one_attempt_ = false;
 };
 
-} // namespace tenure
+} // namespace tenure::backend

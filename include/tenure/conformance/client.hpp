@@ -35,15 +35,15 @@ class Client
 {
 public:
     /// makes the store under test over a runtime; called once, before any other function
-    using MakeBackend = std::function<std::shared_ptr<Backend>(std::shared_ptr<Runtime>)>;
+    using MakeBackend = std::function<std::shared_ptr<Backend>(std::shared_ptr<backend::Runtime>)>;
 
     /** @throws std::invalid_argument if no backend is made */
     explicit Client(MakeBackend const& make)
         : Client(
-              [](asio::io_context& context) {
+              [](boost::asio::io_context& context) {
                   StoreOptions options;
                   options.log = silent_log_sink();
-                  return make_runtime(context, options);
+                  return backend::make_runtime(context, options);
               },
               make)
     {
@@ -68,34 +68,34 @@ public:
     [[nodiscard]] Instant now() const noexcept { return runtime_->now(); }
 
     /** Sends the claim and returns the answer. */
-    [[nodiscard]] ClaimReply claim(ClaimRequest const& request)
+    [[nodiscard]] backend::ClaimReply claim(backend::ClaimRequest const& request)
     {
-        return ask<ClaimReply>([&](auto handler) { backend_->claim(request, std::move(handler)); });
+        return ask<backend::ClaimReply>([&](auto handler) { backend_->claim(request, std::move(handler)); });
     }
     /** Claims with a ttl of 5 s. */
-    [[nodiscard]] ClaimReply claim(KeyRangePtr const& range, std::string const& owner, bool fencing = true)
+    [[nodiscard]] backend::ClaimReply claim(KeyRangePtr const& range, std::string const& owner, bool fencing = true)
     {
-        return claim(ClaimRequest{range, owner, std::chrono::seconds{5}, patience(), fencing, std::nullopt});
+        return claim(backend::ClaimRequest{range, owner, std::chrono::seconds{5}, patience(), fencing, std::nullopt});
     }
     /** Renews one claim and returns the answer. */
-    [[nodiscard]] RenewReply renew(ClaimPtr const& claim, std::chrono::milliseconds ttl)
+    [[nodiscard]] backend::RenewReply renew(backend::ClaimPtr const& claim, std::chrono::milliseconds ttl)
     {
         return renew_together({{claim, ttl, patience()}}).front();
     }
     /** Renews in one call, and waits for all answers; they are in the order of the requests. */
-    [[nodiscard]] std::vector<RenewReply> renew_together(std::vector<RenewRequest> const& requests)
+    [[nodiscard]] std::vector<backend::RenewReply> renew_together(std::vector<backend::RenewRequest> const& requests)
     {
         std::vector<LaterRenewReply> replies;
         on_strand([&] { replies = conformance::renew_together(*backend_, requests); });
         run_until([&] { return std::ranges::all_of(replies, [](auto const& reply) { return reply->has_value(); }); });
-        std::vector<RenewReply> result;
+        std::vector<backend::RenewReply> result;
         for (auto const& reply : replies)
             result.push_back(std::move(**reply));
         return result;
     }
     /** Renews, and answers `Failure::unknown` if no reply comes in time; the reply is then dropped. */
-    [[nodiscard]] RenewReply
-    renew_within(ClaimPtr const& claim, std::chrono::milliseconds ttl, std::chrono::milliseconds limit)
+    [[nodiscard]] backend::RenewReply
+    renew_within(backend::ClaimPtr const& claim, std::chrono::milliseconds ttl, std::chrono::milliseconds limit)
     {
         LaterRenewReply reply;
         on_strand([&] { reply = renew_one(*backend_, {claim, ttl, patience()}); });
@@ -105,31 +105,32 @@ public:
                       : RenewReply(Failure::unknown(make_error_code(errc::store_unavailable), "no reply in time"));
     }
     /** Releases one claim and returns the answer. */
-    [[nodiscard]] ReleaseReply release(ClaimPtr const& claim, bool notifications = true)
+    [[nodiscard]] backend::ReleaseReply release(backend::ClaimPtr const& claim, bool notifications = true)
     {
-        return ask<ReleaseReply>(
+        return ask<backend::ReleaseReply>(
             [&](auto handler) { backend_->release({claim, patience(), notifications}, std::move(handler)); });
     }
     /** Removes the owner from all keys of the range, with notifications. */
-    [[nodiscard]] WithdrawReply withdraw(KeyRangePtr const& range, std::string const& owner)
+    [[nodiscard]] backend::WithdrawReply withdraw(KeyRangePtr const& range, std::string const& owner)
     {
-        return ask<WithdrawReply>(
+        return ask<backend::WithdrawReply>(
             [&](auto handler) { backend_->withdraw({range, owner, patience(), true}, std::move(handler)); });
     }
     /** Asks whether the store can be used. */
-    [[nodiscard]] ReadyReply ready()
+    [[nodiscard]] backend::ReadyReply ready()
     {
-        return ask<ReadyReply>([&](auto handler) { backend_->ready(patience(), std::move(handler)); });
+        return ask<backend::ReadyReply>([&](auto handler) { backend_->ready(patience(), std::move(handler)); });
     }
     /** Returns the state of each key. */
-    [[nodiscard]] InspectReply inspect(KeyRangePtr const& range)
+    [[nodiscard]] backend::InspectReply inspect(KeyRangePtr const& range)
     {
-        return ask<InspectReply>([&](auto handler) { backend_->inspect(range, patience(), std::move(handler)); });
+        return ask<backend::InspectReply>(
+            [&](auto handler) { backend_->inspect(range, patience(), std::move(handler)); });
     }
     /** Evicts the owner from a key, in the name "operator". */
-    [[nodiscard]] EvictReply evict(KeyRangePtr const& range, std::uint32_t index, std::string const& owner)
+    [[nodiscard]] backend::EvictReply evict(KeyRangePtr const& range, std::uint32_t index, std::string const& owner)
     {
-        return ask<EvictReply>(
+        return ask<backend::EvictReply>(
             [&](auto handler) { backend_->evict({range, index, owner, "operator", patience()}, std::move(handler)); });
     }
     /** Returns the store's findings about itself. */
@@ -141,7 +142,7 @@ public:
     /** Sends several requests in one turn of the loop and waits for all answers, in the order of the requests. */
     template <class Reply, class Request>
     std::vector<Reply>
-    ask_together(void (Backend::*function)(Request, ReplyHandler<Reply>), std::vector<Request> const& requests)
+    ask_together(void (Backend::*function)(Request, backend::ReplyHandler<Reply>), std::vector<Request> const& requests)
     {
         std::vector<std::optional<Reply>> replies(requests.size());
         on_strand([&] {
@@ -200,7 +201,7 @@ public:
 
 protected:
     /// makes another runtime over the client's context
-    using MakeRuntime = std::function<std::shared_ptr<Runtime>(asio::io_context&)>;
+    using MakeRuntime = std::function<std::shared_ptr<backend::Runtime>(boost::asio::io_context&)>;
 
     /** Overload with another runtime. */
     Client(MakeRuntime const& runtime, MakeBackend const& make)
@@ -216,21 +217,21 @@ private:
     Reply ask(Start start)
     {
         std::optional<Reply> reply;
-        on_strand([&] { start(ReplyHandler<Reply>([&reply](Reply answer) { reply = std::move(answer); })); });
+        on_strand([&] { start(backend::ReplyHandler<Reply>([&reply](Reply answer) { reply = std::move(answer); })); });
         run_until([&reply] { return reply.has_value(); });
         return std::move(*reply);
     }
     [[nodiscard]] Instant patience() const { return now() + std::chrono::seconds{10}; }
 
-    asio::io_context context_;
-    std::shared_ptr<Runtime> runtime_;
+    boost::asio::io_context context_;
+    std::shared_ptr<backend::Runtime> runtime_;
     std::shared_ptr<Backend> backend_;
 };
 
 /** The claim of a grant. */
-[[nodiscard]] inline ClaimPtr claim_of(KeyRangePtr range, std::string owner, Granted const& granted)
+[[nodiscard]] inline backend::ClaimPtr claim_of(KeyRangePtr range, std::string owner, backend::Granted const& granted)
 {
-    auto claim = std::make_shared<Claim>();
+    auto claim = std::make_shared<backend::Claim>();
     claim->range = std::move(range);
     claim->owner = std::move(owner);
     claim->index = granted.index;

@@ -3,6 +3,7 @@
 
 #include "server_context.hpp"
 
+#include "runtime/names.hpp"
 #include "store/redis/wire/command.hpp"
 
 #include <tenure/backend/backend.hpp>

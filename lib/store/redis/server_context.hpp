@@ -2,6 +2,7 @@
 #pragma once
 
 #include "key_names.hpp"
+#include "runtime/names.hpp"
 #include "store/redis/claim/range_cache.hpp"
 #include "store/redis/link/command_channel.hpp"
 #include "store/redis/link/connection.hpp"

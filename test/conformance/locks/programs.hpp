@@ -20,6 +20,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 /** Programs that use the subject's store through the public classes, each with a store of its own. They share one event
  * loop, which runs only inside of these functions. */
 class Programs : Immovable

@@ -17,6 +17,8 @@
 namespace tenure::simulation
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 

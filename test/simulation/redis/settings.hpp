@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/stores/redis_config.hpp>
+#include <tenure/stores/redis.hpp>
 
 #include <cstdint>
 #include <string>

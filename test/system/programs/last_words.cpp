@@ -19,7 +19,7 @@ namespace
 void log_one(tenure::StoreOptions const& options)
 {
     tenure::asio::io_context context;
-    tenure::Lock(tenure::open_memory(context.get_executor(), {}, options), {.key = "job"})
+    tenure::Lock(tenure::open_store(context.get_executor(), MemoryConfig{}, options), {.key = "job"})
         .async_acquire({.wait = std::chrono::milliseconds{-7}}, [](tenure::error_code, tenure::Lease const&) {});
     context.run();
 }

@@ -20,6 +20,8 @@
 #include <string>
 #include <thread>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 using Catch::Matchers::ContainsSubstring;
@@ -83,7 +85,7 @@ TEST_CASE_METHOD(RedisTest, "an event loop that is blocked for longer than the l
     // nothing of the library has run since
     CHECK_FALSE(lease.valid());
     CHECK(lease.token().cancelled());
-    CHECK(lease.state() == LeaseState::cancelled);
+    CHECK(lease.state() == LeaseState::lost);
     FiredAt fired{lease.token()};
     unblock.set_value();
     CHECK(fired.wait(10s));

@@ -22,6 +22,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 
 /** The token of most tests here: a future of all results of the operation. */
@@ -81,7 +83,7 @@ public:
             release(lease);
         return error;
     }
-    template <tenure::Holding Held>
+    template <tenure::LeaseLike Held>
     static ReleaseOutcome release(Held& held)
     {
         return soon(held.async_release(asio::use_future));

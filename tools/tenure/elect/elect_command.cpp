@@ -26,6 +26,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 

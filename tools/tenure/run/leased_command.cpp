@@ -30,6 +30,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 

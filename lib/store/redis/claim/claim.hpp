@@ -25,6 +25,7 @@
 // all ways share.
 #pragma once
 
+#include "runtime/names.hpp"
 #include "store/redis/replies.hpp"
 #include "store/redis/scripts/scripts.hpp"
 #include "store/redis/server_context.hpp"

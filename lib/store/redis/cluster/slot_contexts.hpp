@@ -6,6 +6,7 @@
 #include "hash_slot.hpp"
 #include "redirect.hpp"
 
+#include "runtime/names.hpp"
 #include "store/redis/claim/claim.hpp"
 #include "store/redis/link/command_channel.hpp"
 #include "store/redis/releases.hpp"

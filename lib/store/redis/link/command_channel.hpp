@@ -2,6 +2,7 @@
 #pragma once
 
 #include "connection.hpp"
+#include "runtime/names.hpp"
 
 #include <store/claim_window.hpp>
 

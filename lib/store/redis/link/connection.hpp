@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/names.hpp"
 #include "server_address.hpp"
 #include "store/redis/wire/command.hpp"
 #include "store/redis/wire/server_info.hpp"
@@ -10,7 +11,7 @@
 #include <tenure/backend/deadline.hpp>
 #include <tenure/backend/one_shot.hpp>
 #include <tenure/backend/runtime.hpp>
-#include <tenure/stores/redis_config.hpp>
+#include <tenure/stores/redis.hpp>
 
 #include <boost/system/error_code.hpp>
 

@@ -3,6 +3,7 @@
 
 #include "command_channel.hpp"
 #include "connection.hpp"
+#include "runtime/names.hpp"
 #include "runtime/repeat_schedule.hpp"
 #include "runtime/timer.hpp"
 

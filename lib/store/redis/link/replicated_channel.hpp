@@ -3,10 +3,11 @@
 
 #include "command_channel.hpp"
 #include "hedged_link.hpp"
+#include "runtime/names.hpp"
 #include "runtime/once_per_turn.hpp"
 
 #include <tenure/backend/runtime.hpp>
-#include <tenure/stores/redis_config.hpp>
+#include <tenure/stores/redis.hpp>
 
 #include <cstddef>
 #include <cstdint>
