@@ -74,8 +74,10 @@ target_sources(
     store/redis/backend.cpp
     store/redis/inspect.cpp
     store/redis/key_names.cpp
+    store/redis/line_keys.cpp
     store/redis/observer.cpp
     store/redis/operations.cpp
+    store/redis/publish.cpp
     store/redis/releases.cpp
     store/redis/renewal_batch.cpp
     store/redis/renewals.cpp

@@ -41,8 +41,10 @@ public:
         call.script = &scripts::inspect();
         call.keys = encode_keys(*range_, first, count);
         if (with_tokens_) {
-            auto const affixes = fence_affixes(*range_);
-            call.values.add(affixes.before).add(affixes.after);
+            // the fence keys follow the keys
+            call.names.add(*call.keys);
+            call.keys = encode_fence_keys(*range_, first, count);
+            call.values.add("1");
         }
         call.not_after = not_after_;
         call.reply_bytes = count * reply_bytes_per_key + 1024;

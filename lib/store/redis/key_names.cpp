@@ -14,14 +14,6 @@ bool has_hash_tag(std::string_view key) noexcept
     return close != std::string_view::npos && close > open + 1;
 }
 
-FenceAffixes fence_affixes(KeyRange const& range) noexcept
-{
-    // A number after the prefix can neither open nor close a hash tag, so the prefix decides for all keys of a range.
-    if (has_hash_tag(range.prefix))
-        return {"", ":fence"};
-    return {"{", "}:fence"};
-}
-
 std::string fence_key(std::string_view key)
 {
     std::string const name(key);

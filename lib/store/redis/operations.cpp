@@ -38,13 +38,10 @@ OutcomeHandler answer_by(ServerPtr const& server, std::string what, ReplyHandler
 /** Calls a script for one key of the range; see `answer_by`. */
 template <class Reply, class Read>
 void call_for_key(
-    ServerPtr const& server, Script const& script, KeyRange const& range, std::uint32_t index,
-    resp::EncodedArguments values, Deadline not_after, ReplyHandler<Reply> handler, Read read)
+    ServerPtr const& server, ScriptCall call, KeyRange const& range, std::uint32_t index, Deadline not_after,
+    ReplyHandler<Reply> handler, Read read)
 {
-    ScriptCall call;
-    call.script = &script;
     call.keys = encode_keys(range, index, 1);
-    call.values = std::move(values);
     call.not_after = std::move(not_after);
     call.urgency = resp::Urgency::step;
     run_script(
@@ -60,9 +57,10 @@ bool is_word(resp::Value const& reply, std::string_view word)
 
 void accept_token(ServerPtr const& server, TokenRequest request, ReplyHandler<TokenReply> handler)
 {
-    auto const affixes = fence_affixes(*request.range);
-    resp::EncodedArguments values;
-    values.add_all(request.owner, request.token, affixes.before, affixes.after);
+    ScriptCall call;
+    call.script = &scripts::accept_token();
+    call.names.add(fence_key(request.range->key(request.index)));
+    call.values.add_all(request.owner, request.token);
     auto const read = [proposed = request.token](resp::Value const& reply) -> std::optional<TokenReply> {
         if (is_word(reply, "accepted"))
             return TokenAccepted{};
@@ -72,31 +70,31 @@ void accept_token(ServerPtr const& server, TokenRequest request, ReplyHandler<To
         return last && *last >= proposed ? std::optional<TokenReply>(TokenTooLow{*last}) : std::nullopt;
     };
     call_for_key<TokenReply>(
-        server, scripts::accept_token(), *request.range, request.index, std::move(values), request.not_after,
-        std::move(handler), read);
+        server, std::move(call), *request.range, request.index, request.not_after, std::move(handler), read);
 }
 
 void detach(ServerPtr const& server, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
 {
     auto const& claim = *request.claim;
-    resp::EncodedArguments values;
-    values.add_all(claim.owner, kept_value(claim.owner));
+    ScriptCall call;
+    call.script = &scripts::detach();
+    call.values.add_all(claim.owner, kept_value(claim.owner));
     if (*request.keep_for > std::chrono::milliseconds{0})
-        values.add(request.keep_for->count());
+        call.values.add(request.keep_for->count());
     auto const read = [](resp::Value const& reply) -> std::optional<ReleaseReply> {
         if (is_word(reply, "kept"))
             return Released{};
         return is_word(reply, "not owner") ? std::optional<ReleaseReply>(NotOwner{}) : std::nullopt;
     };
     call_for_key<ReleaseReply>(
-        server, scripts::detach(), *claim.range, claim.index, std::move(values), request.not_after, std::move(handler),
-        read);
+        server, std::move(call), *claim.range, claim.index, request.not_after, std::move(handler), read);
 }
 
 void evict(ServerPtr const& server, EvictRequest request, ReplyHandler<EvictReply> handler)
 {
-    resp::EncodedArguments values;
-    values.add_all(request.owner, "evicted/" + request.evicted_by);
+    ScriptCall call;
+    call.script = &scripts::evict();
+    call.values.add_all(request.owner, "evicted/" + request.evicted_by);
     auto const read = [server, range = request.range,
                        index = request.index](resp::Value const& reply) -> std::optional<EvictReply> {
         if (!reply.is_integer() || reply.as_integer() < -2)
@@ -113,8 +111,7 @@ void evict(ServerPtr const& server, EvictRequest request, ReplyHandler<EvictRepl
         return Evicted{std::chrono::milliseconds(left)};
     };
     call_for_key<EvictReply>(
-        server, scripts::evict(), *request.range, request.index, std::move(values), request.not_after,
-        std::move(handler), read);
+        server, std::move(call), *request.range, request.index, request.not_after, std::move(handler), read);
 }
 
 void leave_line(ServerPtr const& server, KeyRangePtr range)

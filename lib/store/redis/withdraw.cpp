@@ -3,13 +3,14 @@
 #include "operations.hpp"
 
 #include "key_names.hpp"
+#include "line_keys.hpp"
+#include "publish.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <store/ended_claim.hpp>
 
 #include <chrono>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -26,7 +27,6 @@ public:
         : server_(std::move(server))
         , request_(std::move(request))
         , handler_(std::move(handler))
-        , stem_(request_.notifications ? stem_of(*request_.range) : std::string())
     {
     }
 
@@ -35,9 +35,11 @@ public:
         ScriptCall call;
         call.script = server_->announces_in_shard() ? &scripts::withdraw_in_shard() : &scripts::withdraw();
         call.keys = server_->ranges().keys(request_.range, page_);
-        call.values.add(request_.owner)
-            .add(server_->name_in_line())
-            .add(server_->may_publish() ? std::string_view(stem_) : std::string_view());
+        bool const with_line = request_.notifications && server_->may_publish() && line_.declare(*server_);
+        if (with_line)
+            call.names.add(line_of(*request_.range)).add(watched_key_of(*request_.range));
+        by_script_ = with_line && server_->publishes_in_scripts();
+        call.values.add(request_.owner).add(with_line ? how_to_publish(*server_) : std::string_view());
         if (request_.reuse_after > std::chrono::milliseconds{0})
             call.values.add(resting_value(request_.owner)).add(request_.reuse_after.count());
         call.not_after = request_.not_after;
@@ -50,13 +52,20 @@ public:
 private:
     void answered(Outcome const& outcome)
     {
+        if (line_.may_have_refused(*server_, *request_.range, outcome)) {
+            call_page();
+            return;
+        }
         auto const keys = outcome.succeeded() ? read_withdrawn_keys(outcome.reply) : std::nullopt;
         if (!keys) {
-            finish(failure_of(*server_, outcome, request_.range->describe()));
+            finish(failure_of_release(*server_, outcome, request_.range->describe()));
             return;
         }
         freed_ += keys->count;
-        take_notes(*server_, *request_.range, keys->notes);
+        if (line_.declared())
+            follow_up(server_, *request_.range, keys->notes, 0, by_script_);
+        else if (keys->count > 0 && request_.notifications && server_->may_publish())
+            publish(server_, *request_.range, message_for_all);
         if (++page_ < page_count(*request_.range))
             call_page();
         else
@@ -68,10 +77,11 @@ private:
     ServerPtr server_;
     WithdrawRequest request_;
     CountedWithdrawal handler_;
-    /// empty: no waiter to notify
-    std::string stem_;
+    LineKeys line_;
     std::uint32_t page_ = 0;
     std::uint32_t freed_ = 0;
+    /// the present call publishes
+    bool by_script_ = false;
 };
 
 } // namespace

@@ -77,6 +77,7 @@ Reply RedisServer::run_script(std::string const& sha, std::string const& text, W
     if (count > words.size() - 3)
         return Reply::error("ERR Number of keys can't be greater than number of args");
     auto const first_value = words.begin() + 3 + static_cast<std::ptrdiff_t>(count);
+    declared_ = std::span(words).subspan(3, count);
     Reply reply;
     Lua::Error error;
     if (lua_.run(text, {words.begin() + 3, first_value}, {first_value, words.end()}, *this, reply, error))

@@ -125,6 +125,8 @@ private:
     void serve(Session& session, Request const& request);
     [[nodiscard]] std::optional<Reply> refused(Words const& words, bool in_script);
     [[nodiscard]] Reply run(Words const& words);
+    /// those of a command that a script may call
+    [[nodiscard]] static std::span<std::string const> keys_of(Words const& words);
     void note_kind(Session& session, Words const& words);
     void note_served(Session const& session, std::string_view command);
     [[nodiscard]] std::optional<Reply> refusal_of(Command const& command) const;
@@ -220,6 +222,8 @@ private:
     std::array<std::map<std::string, Place, std::less<>>, range_count> names_;
     TokenBook tokens_;
     Lua lua_;
+    /// KEYS of the script that runs now
+    std::span<std::string const> declared_;
     Execution now_;
     Refusal refusal_ = Refusal::misconf;
 };

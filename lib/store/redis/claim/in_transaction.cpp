@@ -68,7 +68,7 @@ public:
             transaction.add(
                 "SET", resp::KeyOf{*request.range, 0}, request.owner, "NX", "PX", request.lifetime().count());
         }
-        transaction.add(scripts::draw().one_key_by_name, server_->fence());
+        transaction.add(scripts::draw().by_name, "1", server_->fence());
         return std::move(transaction).end();
     }
 
@@ -111,7 +111,7 @@ private:
     /** MULTI, EXEC or EVALSHA is not available, and nothing ran. */
     void claim_by_script(resp::Value const& refusal)
     {
-        server_->transactions_refused(refusal.as_string());
+        server_->transactions_refused(refusal.as_string(), true);
         auto const reason = server_->refuse(refusal, "claim");
         for (auto& pending : claims_) {
             pending.handler = or_refused(std::move(pending.handler), reason);
@@ -129,7 +129,7 @@ private:
             give_back(outcome);
             return;
         }
-        server_->transactions_refused(refusal.as_string());
+        server_->transactions_refused(refusal.as_string(), false);
         outcome.reply = resp::Value::list(resp::Type::array, {replies.begin() + 1, replies.end()});
         auto const sets = outcome.reply.elements().first(claims_.size());
         if (!std::ranges::all_of(sets, is_answer_to_set))

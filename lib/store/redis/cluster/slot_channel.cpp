@@ -262,6 +262,12 @@ std::uint64_t SlotChannel::generation() const noexcept
     return at == nullptr ? 0 : (at->serial << 32U) + at->channel->generation();
 }
 
+Refusals& SlotChannel::refusals() noexcept
+{
+    auto const* const at = known_node();
+    return at == nullptr ? of_unknown_node_ : at->channel->refusals();
+}
+
 void SlotChannel::note_ttl(std::chrono::milliseconds ttl) noexcept
 {
     longest_ttl_ = std::max(longest_ttl_, ttl);

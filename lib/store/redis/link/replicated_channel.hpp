@@ -41,6 +41,7 @@ public:
     [[nodiscard]] std::string last_error() const override { return channel_->last_error(); }
     [[nodiscard]] ServerInfo const& server() const noexcept override { return channel_->server(); }
     [[nodiscard]] std::uint64_t generation() const noexcept override { return channel_->generation(); }
+    [[nodiscard]] Refusals& refusals() noexcept override { return channel_->refusals(); }
     [[nodiscard]] std::string place() const override { return channel_->place(); }
     void note_ttl(std::chrono::milliseconds ttl) noexcept override { channel_->note_ttl(ttl); }
     void reconnect() override { channel_->reconnect(); }

@@ -17,19 +17,6 @@ namespace tenure::redis
 namespace
 {
 
-resp::Command call_of(ScriptCall const& call, std::string_view name, std::string_view script)
-{
-    resp::Command command(name);
-    command.reserve(script.size() + call.keys->bytes().size() + call.values.bytes().size() + 96);
-    command.add(script).add(*call.keys).add(call.values);
-    if (call.with_run_id)
-        command.add_run_id();
-    if (call.reply_bytes != 0)
-        command.expect_reply_bytes(call.reply_bytes);
-    command.set_urgency(call.urgency);
-    return command;
-}
-
 } // namespace
 
 std::string sha1_hex(std::string_view text)
@@ -51,22 +38,24 @@ Script::Script(std::string source)
     : text(std::move(source))
     , sha(sha1_hex(text))
 {
-    one_key_by_text.add_all(std::string_view("EVAL"), text, 1);
-    one_key_by_name.add_all(std::string_view("EVALSHA"), sha, 1);
+    by_text.add_all(std::string_view("EVAL"), text);
+    by_name.add_all(std::string_view("EVALSHA"), sha);
 }
 
 resp::Command command_of(ScriptCall const& call, bool by_text)
 {
-    return by_text ? call_of(call, "EVAL", call.script->text) : call_of(call, "EVALSHA", call.script->sha);
-}
-
-void run_script_once(CommandChannel& channel, ScriptCall const& call, bool by_text, OutcomeHandler handler)
-{
-    auto command = command_of(call, by_text);
-    // the second call has waited for its turn already
-    if (by_text && call.urgency == resp::Urgency::first)
-        command.set_urgency(resp::Urgency::step);
-    channel.execute(std::move(command), call.not_after, std::move(handler));
+    static resp::EncodedArguments const no_keys;
+    auto const& keys = call.keys != nullptr ? *call.keys : no_keys;
+    resp::Command command(by_text ? call.script->by_text : call.script->by_name);
+    command.reserve(
+        command.encoded_size() + call.names.bytes().size() + keys.bytes().size() + call.values.bytes().size() + 96);
+    command.add(call.names.count() + keys.count()).add(call.names).add(keys).add(call.values);
+    if (call.with_run_id)
+        command.add_run_id();
+    if (call.reply_bytes != 0)
+        command.expect_reply_bytes(call.reply_bytes);
+    command.set_urgency(call.urgency);
+    return command;
 }
 
 bool is_unknown_script(resp::Value const& reply)
@@ -84,13 +73,18 @@ bool is_unknown_script(Outcome const& outcome)
 
 void run_script(std::shared_ptr<CommandChannel> const& channel, ScriptCall call, OutcomeHandler handler)
 {
-    auto shared = std::make_shared<ScriptCall const>(std::move(call));
-    run_script_once(
-        *channel, *shared, false, [channel, shared, handler = std::move(handler)](Outcome&& outcome) mutable {
-            if (is_unknown_script(outcome))
-                run_script_once(*channel, *shared, true, std::move(handler));
-            else
+    auto shared = std::make_shared<ScriptCall>(std::move(call));
+    channel->execute(
+        command_of(*shared, false), shared->not_after,
+        [channel, shared, handler = std::move(handler)](Outcome&& outcome) mutable {
+            if (!is_unknown_script(outcome)) {
                 std::move(handler)(std::move(outcome));
+                return;
+            }
+            // the second call has waited for its turn already
+            if (shared->urgency == resp::Urgency::first)
+                shared->urgency = resp::Urgency::step;
+            channel->execute(command_of(*shared, true), shared->not_after, std::move(handler));
         });
 }
 

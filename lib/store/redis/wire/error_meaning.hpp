@@ -38,4 +38,11 @@ enum class ErrorMeaning {
  *  commands that a script calls. */
 [[nodiscard]] bool is_command_unavailable(std::string_view error) noexcept;
 
+/** True if the server refused a call because of some of its keys, before it ran: the user may not access them, or they
+ *  are at another node than the others. */
+[[nodiscard]] bool may_concern_some_keys(std::string_view error) noexcept;
+
+/** True if a script may have ended with this error because it published, after it had freed a key. */
+[[nodiscard]] bool may_come_from_publishing(std::string_view error) noexcept;
+
 } // namespace tenure::redis
