@@ -67,7 +67,7 @@ void Releases::flush(Batch all)
     pending_.reset();
     has_company_ = all.size() > 1;
     // Releases that wait for a connection keep their own deadlines, so they are not grouped.
-    std::size_t const limit = server_->channel()->ready() ? releases_per_call : 1;
+    std::size_t const limit = server_->channel()->ready() ? most_per_call() : 1;
     Batch batch;
     for (auto& pending : all) {
         if (does_natively(pending.request) || leaves_to_rest(pending.request)) {
@@ -80,6 +80,12 @@ void Releases::flush(Batch all)
     }
     if (!batch.empty())
         send(std::move(batch));
+}
+
+std::size_t Releases::most_per_call() const
+{
+    // a script for several releases uses several keys in one command
+    return server_->has_free_scripts() ? releases_per_call : 1;
 }
 
 bool Releases::does_natively(ReleaseRequest const& request) const
@@ -106,10 +112,10 @@ void Releases::send_single(Pending pending)
     if (does_natively(pending.request))
         send_natively(std::move(pending));
     else
-        send_script(std::move(pending), false);
+        send_script(std::move(pending));
 }
 
-void Releases::send_script(Pending pending, bool by_text)
+void Releases::send_script(Pending pending)
 {
     ++under_way_;
     auto const& request = pending.request;
@@ -117,7 +123,7 @@ void Releases::send_script(Pending pending, bool by_text)
     bool const with_line = notifies(request) && pending.line.declare(*server_);
     bool const by_script = with_line && server_->publishes_in_scripts();
     auto const& script = server_->announces_in_shard() ? scripts::release_in_shard() : scripts::release();
-    auto const& begin = by_text ? script.by_text : script.by_name;
+    auto const& begin = pending.attempt.begin(script, *server_->channel());
     resp::KeyOf const key{*claim.range, claim.index};
     auto command =
         with_line ? resp::Command(begin, "3", line_of(*claim.range), watched_key_of(*claim.range), key, claim.owner)
@@ -130,10 +136,10 @@ void Releases::send_script(Pending pending, bool by_text)
     auto const not_after = request.not_after;
     server_->channel()->execute(
         std::move(command), not_after,
-        [self = shared_from_this(), pending = std::move(pending), by_text, by_script](Outcome&& outcome) mutable {
+        [self = shared_from_this(), pending = std::move(pending), by_script](Outcome&& outcome) mutable {
             --self->under_way_;
-            if (!by_text && is_unknown_script(outcome))
-                self->send_script(std::move(pending), true);
+            if (pending.attempt.goes_on(*self->server_->channel(), outcome))
+                self->send_script(std::move(pending));
             else
                 self->answered(std::move(pending), outcome, by_script);
         });
@@ -141,10 +147,10 @@ void Releases::send_script(Pending pending, bool by_text)
 
 void Releases::answered(Pending pending, Outcome const& outcome, bool by_script)
 {
-    auto& [request, handler, line] = pending;
+    auto& [request, handler, attempt, line] = pending;
     auto const range = request.claim->range;
     if (line.may_have_refused(*server_, *range, outcome)) {
-        send_script(std::move(pending), false);
+        send_script(std::move(pending));
         return;
     }
     auto const flags = read_release_flags(outcome.reply, 1, line.declared() ? 1 : 0);
@@ -206,19 +212,25 @@ void Releases::send_script(std::shared_ptr<Call> const& call)
 void Releases::answered(std::shared_ptr<Call> const& call, Outcome const& outcome)
 {
     auto& batch = call->batch;
+    if (!server_->has_free_scripts() && outcome.delivery == Delivery::answered && outcome.reply.is_error()) {
+        // refused since the call was made
+        for (auto& pending : batch)
+            send_script(std::move(pending));
+        return;
+    }
     if (call->line.may_have_refused(*server_, *batch.front().request.claim->range, outcome)) {
         send_script(call);
         return;
     }
     if (concerns_single_key(outcome)) {
         auto const reason = server_->refuse(outcome.reply, "release");
-        for (auto& [request, handler, line] : batch)
-            send_script({std::move(request), or_refused(std::move(handler), reason)}, false);
+        for (auto& [request, handler, attempt, line] : batch)
+            send_script({std::move(request), or_refused(std::move(handler), reason)});
         return;
     }
     auto const flags = read_release_flags(outcome.reply, batch.size(), call->ranges.size());
     if (!flags) {
-        for (auto& [request, handler, line] : batch)
+        for (auto& [request, handler, attempt, line] : batch)
             std::move(handler)(ReleaseReply(failure_of_release(*server_, outcome, request.claim->key())));
         return;
     }
@@ -239,7 +251,7 @@ void Releases::hand_out(Call& call, ReleaseFlags const& flags)
     }
     std::string_view published;
     for (std::size_t i = 0; i < batch.size(); ++i) {
-        auto& [request, handler, line] = batch[i];
+        auto& [request, handler, attempt, line] = batch[i];
         bool const released = flags.keys[i] == '1';
         auto const& range = *request.claim->range;
         if (call.ranges.empty() && released && notifies(request) && published != range.prefix) {
@@ -272,7 +284,7 @@ void Releases::send_natively(Pending pending)
 
 void Releases::answered_natively(Pending pending, Outcome const& outcome)
 {
-    auto& [request, handler, line] = pending;
+    auto& [request, handler, attempt, line] = pending;
     auto const& reply = outcome.reply;
     if (reply.is_integer() && reply.as_integer() == 1) {
         std::move(handler)(ReleaseReply(Released{}));
@@ -280,7 +292,7 @@ void Releases::answered_natively(Pending pending, Outcome const& outcome)
         std::move(handler)(ReleaseReply(NotOwner{}));
     } else if (concerns_single_key(outcome) || is_command_unavailable(outcome)) {
         auto reason = server_->refuse_native(reply, request.claim->key());
-        send_script({std::move(request), or_refused(std::move(handler), std::move(reason))}, false);
+        send_script({std::move(request), or_refused(std::move(handler), std::move(reason))});
     } else {
         std::move(handler)(ReleaseReply(failure_of(*server_, outcome, request.claim->key())));
     }

@@ -3,6 +3,7 @@
 
 #include "line_keys.hpp"
 #include "server_context.hpp"
+#include "store/redis/scripts/scripts.hpp"
 
 #include <tenure/backend/backend.hpp>
 
@@ -38,10 +39,13 @@ private:
         ReleaseRequest request;
         ReplyHandler<ReleaseReply> handler;
         /// of calls for this release alone
+        ScriptAttempt attempt = {};
         LineKeys line = {};
     };
     using Batch = std::vector<Pending>;
     struct Call;
+
+    [[nodiscard]] std::size_t most_per_call() const;
 
     void flush(Batch all);
     void send(Batch batch);
@@ -49,8 +53,7 @@ private:
     [[nodiscard]] bool notifies(ReleaseRequest const& request) const;
     [[nodiscard]] bool does_natively(ReleaseRequest const& request) const;
     void send_natively(Pending pending);
-    /// @param by_text  sends the whole script, because the server does not know its hash
-    void send_script(Pending pending, bool by_text);
+    void send_script(Pending pending);
     void answered(Pending pending, Outcome const& outcome, bool by_script);
     void send_script(std::shared_ptr<Call> const& call);
     void answered(std::shared_ptr<Call> const& call, Outcome const& outcome);

@@ -38,7 +38,7 @@ std::optional<resp::Command> RenewalBatch::compose(Instant)
         return std::nullopt;
     bool const notes_ttl = server_->delays_after_failover();
     auto const& script = notes_ttl ? scripts::renew_noting_ttl() : scripts::renew();
-    resp::Command command(by_text_ ? script.by_text : script.by_name);
+    resp::Command command(attempt_.begin(script, *server_->channel()));
     auto const& first = pending_.front().request;
     command.reserve(
         command.encoded_size() + 128 +

@@ -39,7 +39,7 @@ private:
 
     void begin(RenewalBatch& all);
     void send(BatchPtr const& batch);
-    void send_script(BatchPtr const& batch, bool by_text = false);
+    void send_script(BatchPtr const& batch);
     void send_natively(BatchPtr const& single);
     void answered(BatchPtr const& batch, Outcome const& outcome);
     void answered_natively(BatchPtr const& single, Outcome const& outcome);

@@ -75,6 +75,8 @@ public:
     {
         return !refuses(Refusals::Of::publish_in_scripts) && !refuses(Refusals::Of::free_scripts);
     }
+    /** False after the server refused the text of a script. */
+    [[nodiscard]] bool has_free_scripts() const noexcept { return !refuses(Refusals::Of::free_scripts); }
     /** Records that PUBLISH is refused in scripts, and logs it once. */
     void publish_in_scripts_refused(std::string_view why);
     /** Records that publishing was refused, and logs it once. */

@@ -59,6 +59,7 @@ void RedisServer::begin(Settings const& settings, LocalClock clock, std::size_t 
     scripts_.clear();
     names_ = {};
     tokens_.begin();
+    unpublished_ = {};
     now_ = {};
 }
 
@@ -186,9 +187,14 @@ void RedisServer::note_kind(Session& session, Words const& words)
             releases(words[at], words.at(values));
 }
 
+RedisServer::Execution::Freed& RedisServer::freed_for(RangeId range)
+{
+    return (publishes_in_scripts() ? now_.freed : unpublished_).at(static_cast<std::size_t>(range));
+}
+
 void RedisServer::look_at_named(RangeId range, std::vector<Place> const& named)
 {
-    auto& freed = now_.freed.at(static_cast<std::size_t>(range));
+    auto& freed = freed_for(range);
     for (auto const& one : named) {
         if (freed.named == freed.owners.size()) {
             // it asks at once, once: before a key is free in vain
@@ -205,8 +211,15 @@ void RedisServer::look_at_named(RangeId range, std::vector<Place> const& named)
 
 void RedisServer::look_at_freed()
 {
-    // polls would hide a missing notification
     for (auto const range : {RangeId::job, RangeId::plain, RangeId::slots}) {
+        if (!publishes_in_scripts()) {
+            // the client publishes what was popped, unless it dies before
+            auto& freed = now_.freed.at(static_cast<std::size_t>(range));
+            auto& owners = unpublished_.at(static_cast<std::size_t>(range)).owners;
+            owners.insert(owners.end(), freed.owners.begin(), freed.owners.end());
+            continue;
+        }
+        // polls would hide a missing notification
         auto const& freed = now_.freed.at(static_cast<std::size_t>(range));
         if (freed.named < freed.popped || (freed.named < freed.owners.size() && !line(range).empty()))
             world().checker.violate(
@@ -355,6 +368,8 @@ Reply RedisServer::call(Words const& words)
         return Reply::error("ERR Please specify at least one argument for this redis lib call");
     if (auto refusal = refused(words, true))
         return std::move(*refusal);
+    if (!publishes_in_scripts() && words.front() == "PUBLISH")
+        return Reply::error("ERR This Redis command is not allowed from script");
     for (auto const& key : keys_of(words))
         if (std::ranges::find(declared_, key) == declared_.end()) {
             world().checker.violate(

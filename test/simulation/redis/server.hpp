@@ -145,6 +145,12 @@ private:
     Reply publish(Words const& words);
     /// the stores that the message names; empty: it is for all
     [[nodiscard]] std::vector<Place> named_by(std::string_view message, RangeId range) const;
+    [[nodiscard]] bool publishes_in_scripts() const noexcept
+    {
+        return settings_.strictness != Strictness::publish && settings_.strictness != Strictness::text;
+    }
+    /// the keys for which names may be published now
+    [[nodiscard]] Execution::Freed& freed_for(RangeId range);
     /// these names are published
     void look_at_named(RangeId range, std::vector<Place> const& named);
     /// a request is done
@@ -225,6 +231,8 @@ private:
     /// KEYS of the script that runs now
     std::span<std::string const> declared_;
     Execution now_;
+    /// of earlier requests, where scripts do not publish
+    std::array<Execution::Freed, range_count> unpublished_{};
     Refusal refusal_ = Refusal::misconf;
 };
 

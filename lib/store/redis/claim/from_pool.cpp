@@ -30,11 +30,10 @@ public:
     {
     }
 
-    void send(bool by_text = false)
+    void send()
     {
-        by_text_ = by_text;
         resp::Command command(shared_from_this());
-        command.set_urgency(by_text ? resp::Urgency::step : claims_.front().urgency);
+        command.set_urgency(attempt_.is_first() ? claims_.front().urgency : resp::Urgency::step);
         server_->channel()->execute(
             std::move(command), earliest_deadline(claims_),
             [self = shared_from_this()](Outcome const& outcome) { self->answered(outcome); });
@@ -52,17 +51,13 @@ public:
         bool const with_line = first.waits != Waits::no && line_.declare(*server_);
         auto call = claim_call(*server_, script, first, survey_, with_line, std::span(claims_).subspan(1), may_close);
         call.keys = server_->ranges().keys(range_, 0);
-        return command_of(call, by_text_);
+        return command_of(call, attempt_, *server_->channel());
     }
 
 private:
     void answered(Outcome const& outcome)
     {
-        if (is_unknown_script(outcome) && !by_text_) {
-            send(true);
-            return;
-        }
-        if (line_.may_have_refused(*server_, *range_, outcome)) {
+        if (attempt_.goes_on(*server_->channel(), outcome) || line_.may_have_refused(*server_, *range_, outcome)) {
             send();
             return;
         }
@@ -134,8 +129,7 @@ private:
     LineKeys line_;
     /// a busy answer shall include the first expiry and the number of foreign keys
     bool survey_ = false;
-    /// sends the text of the script, because the server does not know its name
-    bool by_text_ = false;
+    ScriptAttempt attempt_;
 };
 
 } // namespace

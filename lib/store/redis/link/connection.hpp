@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -62,6 +63,10 @@ struct Outcome {
     /// answered: the server refused MULTI, and ran the commands of the transaction separately. `reply` then has the
     /// error for MULTI and a reply to each command
     bool ran_apart = false;
+    /// answered with an error: the command of the transaction, from 0, that was refused while it was queued
+    std::optional<std::size_t> refused_command = {};
+    /// answered: the connection ends with this answer
+    bool ends_login = false;
     /// not_sent: nothing of the command was still wanted when it would have been written (see LateCommand)
     bool unwanted = false;
     /// answered: number of the login; requests with equal numbers used the same stream

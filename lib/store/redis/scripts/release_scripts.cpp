@@ -2,6 +2,7 @@
 // Scripts that free keys and notify waiters.
 #include "scripts.hpp"
 
+#include "plain_form.hpp"
 #include "script_parts.hpp"
 
 #include <runtime/immortal.hpp>
@@ -99,7 +100,7 @@ constexpr std::string_view release_each_text = R"(
 local ranges = #KEYS - #ARGV + 1
 local base = 2 * ranges
 local n = #KEYS - base
-local held = redis.call('MGET', unpack(KEYS, base + 1))
+local held = redis.call('MGET', unpack(KEYS, base + 1, #KEYS))
 local own, owned = {}, 0
 for i = 1, n do
   if held[i] == ARGV[i + 1] then

@@ -2,6 +2,7 @@
 // Execution of a script, which is loaded if the server does not have it.
 #include "scripts.hpp"
 
+#include "plain_form.hpp"
 #include "store/redis/link/command_channel.hpp"
 #include "store/redis/wire/error_meaning.hpp"
 
@@ -40,13 +41,35 @@ Script::Script(std::string source)
 {
     by_text.add_all(std::string_view("EVAL"), text);
     by_name.add_all(std::string_view("EVALSHA"), sha);
+    if (auto form = plain_form(text); form != text)
+        plain = std::make_shared<Script const>(std::move(form));
 }
 
-resp::Command command_of(ScriptCall const& call, bool by_text)
+resp::EncodedArguments const& ScriptAttempt::begin(Script const& script, CommandChannel& channel)
+{
+    plain_ = channel.refusals().include(Refusals::Of::free_scripts);
+    auto const& form = plain_ && script.plain != nullptr ? *script.plain : script;
+    return by_text_ ? form.by_text : form.by_name;
+}
+
+bool ScriptAttempt::goes_on(CommandChannel& channel, Outcome const& outcome)
+{
+    if (outcome.delivery != Delivery::answered || !outcome.reply.is_error())
+        return false;
+    if (!plain_ && meaning_of(outcome.reply.as_string()) == ErrorMeaning::script_text_refused) {
+        (void)channel.refusals().note(Refusals::Of::free_scripts);
+        by_text_ = false;
+        plain_ = true;
+        return true;
+    }
+    return is_unknown_script(outcome) && !std::exchange(by_text_, true);
+}
+
+resp::Command command_of(ScriptCall const& call, ScriptAttempt& attempt, CommandChannel& channel)
 {
     static resp::EncodedArguments const no_keys;
     auto const& keys = call.keys != nullptr ? *call.keys : no_keys;
-    resp::Command command(by_text ? call.script->by_text : call.script->by_name);
+    resp::Command command(attempt.begin(*call.script, channel));
     command.reserve(
         command.encoded_size() + call.names.bytes().size() + keys.bytes().size() + call.values.bytes().size() + 96);
     command.add(call.names.count() + keys.count()).add(call.names).add(keys).add(call.values);
@@ -71,21 +94,44 @@ bool is_unknown_script(Outcome const& outcome)
     return outcome.delivery == Delivery::answered && is_unknown_script(outcome.reply);
 }
 
+namespace
+{
+
+/** A call and its attempts. */
+struct RunningScript : std::enable_shared_from_this<RunningScript> {
+    RunningScript(std::shared_ptr<CommandChannel> on, ScriptCall what, OutcomeHandler to)
+        : channel(std::move(on))
+        , call(std::move(what))
+        , handler(std::move(to))
+    {
+    }
+
+    void send()
+    {
+        channel->execute(
+            command_of(call, attempt, *channel), call.not_after, [self = shared_from_this()](Outcome&& outcome) {
+                if (!self->attempt.goes_on(*self->channel, outcome)) {
+                    std::move(self->handler)(std::move(outcome));
+                    return;
+                }
+                // the next attempt has waited for its turn already
+                if (self->call.urgency == resp::Urgency::first)
+                    self->call.urgency = resp::Urgency::step;
+                self->send();
+            });
+    }
+
+    std::shared_ptr<CommandChannel> channel;
+    ScriptCall call;
+    OutcomeHandler handler;
+    ScriptAttempt attempt = {};
+};
+
+} // namespace
+
 void run_script(std::shared_ptr<CommandChannel> const& channel, ScriptCall call, OutcomeHandler handler)
 {
-    auto shared = std::make_shared<ScriptCall>(std::move(call));
-    channel->execute(
-        command_of(*shared, false), shared->not_after,
-        [channel, shared, handler = std::move(handler)](Outcome&& outcome) mutable {
-            if (!is_unknown_script(outcome)) {
-                std::move(handler)(std::move(outcome));
-                return;
-            }
-            // the second call has waited for its turn already
-            if (shared->urgency == resp::Urgency::first)
-                shared->urgency = resp::Urgency::step;
-            channel->execute(command_of(*shared, true), shared->not_after, std::move(handler));
-        });
+    std::make_shared<RunningScript>(channel, std::move(call), std::move(handler))->send();
 }
 
 } // namespace tenure::redis

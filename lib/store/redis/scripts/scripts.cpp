@@ -32,12 +32,9 @@ local base = 0
 // Transactions call it by hash with the counter alone. If the server does not know the hash, a second call sends the
 // text for the keys that were taken. One script serves both, so the server knows it from then on.
 constexpr std::string_view draw_for_owned_text = R"(
-if #ARGV > 0 then
-  local held = redis.call('MGET', unpack(KEYS, 2))
-  for i = 1, #ARGV do
-    if held[i] ~= ARGV[i] then
-      return ''
-    end
+for i = 2, #KEYS do
+  if redis.call('MGET', KEYS[i])[1] ~= ARGV[i - 1] then
+    return ''
   end
 end
 return draw()

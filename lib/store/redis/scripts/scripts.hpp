@@ -30,6 +30,28 @@ struct Script {
     /// what a call begins with, before the number of keys: by its text, and by its name
     resp::EncodedArguments by_text;
     resp::EncodedArguments by_name;
+    /// the same script for servers that check its text: each command has one key, KEYS[i], and nothing is published;
+    /// null: the script is so already
+    std::shared_ptr<Script const> plain;
+};
+
+/** How the attempts of one call name their script. */
+class ScriptAttempt
+{
+public:
+    /** What the next attempt begins with. */
+    [[nodiscard]] resp::EncodedArguments const& begin(Script const& script, CommandChannel& channel);
+
+    /** True if nothing ran, and the call is to be sent again: the server does not know the name, or refuses the text.
+     */
+    [[nodiscard]] bool goes_on(CommandChannel& channel, Outcome const& outcome);
+
+    [[nodiscard]] bool is_first() const noexcept { return !by_text_ && !plain_; }
+
+private:
+    bool by_text_ = false;
+    /// the last attempt had the plain form
+    bool plain_ = false;
 };
 
 /** One call of a script. The keys of a range are kept apart from the names before them, because they are encoded once
@@ -50,14 +72,14 @@ struct ScriptCall {
     resp::Urgency urgency = resp::Urgency::first;
 };
 
-/** Makes the command that calls the script by its name, or by its text. */
-[[nodiscard]] resp::Command command_of(ScriptCall const& call, bool by_text);
+/** Makes the command of the next attempt. */
+[[nodiscard]] resp::Command command_of(ScriptCall const& call, ScriptAttempt& attempt, CommandChannel& channel);
 
 /** The server does not know the script by its name, or has no EVALSHA: nothing has run. */
 [[nodiscard]] bool is_unknown_script(Outcome const& outcome);
 [[nodiscard]] bool is_unknown_script(resp::Value const& reply);
 
-/** Runs the script by its name, and by its text if the server does not know the name. */
+/** Runs the script, with further attempts where the first one did not run. */
 void run_script(std::shared_ptr<CommandChannel> const& channel, ScriptCall call, OutcomeHandler handler);
 
 } // namespace tenure::redis

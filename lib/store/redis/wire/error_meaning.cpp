@@ -95,8 +95,7 @@ constexpr std::array meanings_of_phrases{
     MeaningRule{"not enabled", Meaning::command_unavailable},
     MeaningRule{"disabled", Meaning::command_unavailable},
     MeaningRule{"forbid", Meaning::command_unavailable},
-    // scripts that use keys by other ways than KEYS, as those of this library do
-    MeaningRule{"bad lua script", Meaning::command_unavailable},
+    MeaningRule{"bad lua script", Meaning::script_text_refused},
     MeaningRule{"undeclared key", Meaning::command_unavailable},
     MeaningRule{"command is not available", Meaning::command_unavailable},
 };
@@ -145,6 +144,15 @@ ErrorMeaning meaning_of(std::string_view error) noexcept
 bool is_command_unavailable(std::string_view error) noexcept
 {
     return !is_of_script(error) && meaning_of(error) == ErrorMeaning::command_unavailable;
+}
+
+bool refuses_command_here(std::string_view error) noexcept
+{
+    auto const meaning = meaning_of(error);
+    bool const is_other = meaning == ErrorMeaning::other && error.starts_with("ERR ") &&
+                          !contains_in_any_case(error, "not an integer") && !contains_in_any_case(error, "overflow");
+    return !is_of_script(error) &&
+           (meaning == ErrorMeaning::command_unavailable || meaning == ErrorMeaning::arguments_unknown || is_other);
 }
 
 bool may_concern_some_keys(std::string_view error) noexcept
