@@ -26,7 +26,7 @@ bool leaves_to_rest(ReleaseRequest const& request) noexcept
     return request.claim->reuse_after > std::chrono::milliseconds{0};
 }
 
-/** The order of a call: range after range, and at last the keys for which nobody is to be notified. */
+/** The order of a call: range after range, and at last the keys without a message. */
 bool is_before(ReleaseRequest const& one, ReleaseRequest const& other)
 {
     if (one.notifications != other.notifications)

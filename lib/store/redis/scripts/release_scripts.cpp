@@ -162,17 +162,27 @@ end
 if #own == 0 or base == 0 then
   return tostring(#own)
 end
+local there = redis.pcall('EXISTS', KEYS[1], KEYS[2])
+if there == 0 then
+  return tostring(#own)
+end
 local how = ARGV[2]
 )";
 constexpr std::string_view end_of_withdraw_text = R"(
+note_line(there)
 local message = wake(1, #own)
 return {#own .. publish_note .. line_note, message}
 )";
 
 constexpr std::string_view tell_freed_text = R"(
+local there = redis.pcall('EXISTS', KEYS[1], KEYS[2])
+if there == 0 then
+  return '1'
+end
 local how = ARGV[2]
 )";
 constexpr std::string_view end_of_tell_freed_text = R"(
+note_line(there)
 local message = wake(1, tonumber(ARGV[1]))
 return {'1' .. publish_note .. line_note, message}
 )";

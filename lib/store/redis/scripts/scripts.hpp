@@ -169,13 +169,13 @@ namespace tenure::redis::scripts
 
 /** Deletes a key that has the owner, then notifies the waiters.
  *
- *  KEYS: the line and the watched key, unless nobody is to be notified, and the key. ARGV: the owner; then, where they
+ *  KEYS: the line and the watched key, if waiters are to be notified, and the key. ARGV: the owner; then, where they
  *  are needed, `how`, and for a quarantine the resting value and ms. Answers '0' another owner or none, or '1'
  *  released. */
 [[nodiscard]] Script const& release();
 
 /** As `release` for several keys. KEYS: a line and a watched key for each range, and the keys, range after range; at
- *  last those for which nobody is to be notified. ARGV: `how`, an owner for each key, and the number of keys of each
+ *  last those without a message. ARGV: `how`, an owner for each key, and the number of keys of each
  *  range. Answers a character for each key. */
 [[nodiscard]] Script const& release_each();
 
