@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lease_record.hpp"
+#include "runtime/names.hpp"
 #include "runtime/timer.hpp"
 
 #include <tenure/backend/backend.hpp>

@@ -167,7 +167,8 @@ Clock::duration AcquireMachine::next_poll(Clock::duration took, std::uint64_t ra
     return std::min(std::max(pause, took_ * poll_share), limits_.longest_pause);
 }
 
-AcquireMachine::Step AcquireMachine::busy(Busy const& reply, Clock::duration took, Instant now, std::uint64_t random)
+AcquireMachine::Step
+AcquireMachine::busy(backend::Busy const& reply, Clock::duration took, Instant now, std::uint64_t random)
 {
     answered();
     if (phase_ == Phase::ended)

@@ -1,13 +1,14 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/names.hpp"
 #include "store/redis/link/hedged_link.hpp"
 #include "store/redis/link/stream.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
-#include <tenure/stores/redis_config.hpp>
-#include <tenure/stores/redis_sentinel_config.hpp>
+#include <tenure/stores/redis.hpp>
+#include <tenure/stores/redis_sentinel.hpp>
 
 #include <cstdint>
 #include <functional>

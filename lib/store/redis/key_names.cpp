@@ -23,14 +23,6 @@ KeyRangePtr single_key(KeyRangePtr const& range, std::uint32_t index)
     return std::make_shared<KeyRange const>(KeyRange{range->prefix, range->first + index, 1, range->numbered});
 }
 
-FenceAffixes fence_affixes(KeyRange const& range) noexcept
-{
-    // A number after the prefix can neither open nor close a hash tag, so the prefix decides for all keys of a range.
-    if (has_hash_tag(range.prefix))
-        return {"", ":fence"};
-    return {"{", "}:fence"};
-}
-
 std::string fence_key(std::string_view key)
 {
     std::string const name(key);

@@ -46,9 +46,9 @@ bool is_word(resp::Value const& reply, std::string_view word)
 
 store::Request<TokenReply> accept_token(ServerPtr server, TokenRequest request)
 {
-    auto const affixes = fence_affixes(*request.range);
     auto call = call_for_key(scripts::accept_token(), *request.range, request.index, request.not_after);
-    call.values.add_all(request.owner, request.token, affixes.before, affixes.after);
+    call.names.add(fence_key(request.range->key(request.index)));
+    call.values.add_all(request.owner, request.token);
     auto propose = call_script(server, std::move(call));
     auto const outcome = co_await propose;
     if (is_word(outcome.reply, "accepted"))

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend.hpp"
+#include "runtime/names.hpp"
 #include "server_context.hpp"
 
 #include <store/request.hpp>

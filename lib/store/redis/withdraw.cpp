@@ -3,6 +3,8 @@
 #include "operations.hpp"
 
 #include "key_names.hpp"
+#include "line_keys.hpp"
+#include "publish.hpp"
 #include "steps.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
@@ -11,7 +13,6 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -20,29 +21,37 @@ namespace tenure::redis
 
 store::Request<CountedWithdrawReply> withdraw(ServerPtr server, WithdrawRequest request)
 {
-    // empty: no waiter to notify
-    auto const stem = request.notifications ? stem_of(*request.range) : std::string();
     CountedWithdrawReply all{Released{}};
-    for (std::uint32_t page = 0; page < page_count(*request.range); ++page) {
+    LineKeys line;
+    for (std::uint32_t page = 0; page < page_count(*request.range);) {
+        bool const notifies = request.notifications && server->may_publish();
+        bool const with_line = notifies && line.declare(*server);
+        bool const by_script = with_line && server->publishes_in_scripts();
         ScriptCall call;
         call.script = server->announces_in_shard() ? &scripts::withdraw_in_shard() : &scripts::withdraw();
         call.keys = server->ranges().keys(request.range, page);
-        call.values.add(request.owner)
-            .add(server->name_in_line())
-            .add(server->may_publish() ? std::string_view(stem) : std::string_view());
+        if (with_line)
+            call.names.add(line_of(*request.range)).add(watched_key_of(*request.range));
+        call.values.add(request.owner).add(with_line ? how_to_publish(*server) : std::string_view());
         if (request.reuse_after > std::chrono::milliseconds{0})
             call.values.add(resting_value(request.owner)).add(request.reuse_after.count());
         call.not_after = request.not_after;
         call.urgency = resp::Urgency::step;
         auto free_page = call_script(server, std::move(call));
         auto const outcome = co_await free_page;
+        if (line.may_have_refused(*server, *request.range, outcome))
+            continue;
         auto const keys = outcome.succeeded() ? read_withdrawn_keys(outcome.reply) : std::nullopt;
         if (!keys) {
-            all.reply = failure_of(*server, outcome, request.range->describe());
+            all.reply = failure_of_release(*server, outcome, request.range->describe());
             break;
         }
         all.freed += keys->count;
-        take_notes(*server, *request.range, keys->notes);
+        if (with_line)
+            follow_up(server, *request.range, keys->notes, 0, by_script);
+        else if (keys->count > 0 && notifies)
+            publish(server, *request.range, message_for_all);
+        ++page;
     }
     co_return std::move(all);
 }

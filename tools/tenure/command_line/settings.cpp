@@ -4,7 +4,7 @@
 #include "command_line/option_list.hpp"
 #include "output/time_text.hpp"
 
-#include <tenure/connect.hpp>
+#include <tenure/open_store.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -13,6 +13,8 @@
 
 namespace tenure::tool
 {
+
+namespace asio = boost::asio;
 
 Store StoreSettings::open(asio::any_io_executor executor) const
 {
@@ -27,7 +29,7 @@ Store StoreSettings::open(asio::any_io_executor executor, LogSink log) const
     options.worker_name = worker;
     options.log = std::move(log);
     options.log_level = report().level();
-    return connect(std::move(executor), url, std::move(options));
+    return open_store(std::move(executor), url, std::move(options));
 }
 
 void add_store_options(CLI::App& command, StoreSettings& settings, bool from_environment)

@@ -4,6 +4,7 @@
 #include "connection.hpp"
 #include "exchange.hpp"
 #include "request_queue.hpp"
+#include "runtime/names.hpp"
 
 #include <net/backoff.hpp>
 #include <runtime/once_per_turn.hpp>
@@ -12,7 +13,7 @@
 #include <store/claim_window.hpp>
 #include <store/request.hpp>
 #include <tenure/backend/runtime.hpp>
-#include <tenure/stores/etcd_config.hpp>
+#include <tenure/stores/etcd.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "limits.hpp"
+#include "runtime/names.hpp"
 
 #include <store/claim_window.hpp>
 #include <store/delivery.hpp>

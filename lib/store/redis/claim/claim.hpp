@@ -25,6 +25,7 @@
 // all ways share.
 #pragma once
 
+#include "runtime/names.hpp"
 #include "store/redis/replies.hpp"
 #include "store/redis/scripts/scripts.hpp"
 #include "store/redis/server_context.hpp"
@@ -140,12 +141,13 @@ void claim_from_pool(ServerPtr const& server, PendingClaims claims, OneShot<void
 /** Calls `begin` when the claim has a place. If it gets none before its deadline, the claim is answered. */
 void await_place(ServerPtr const& server, PendingClaim claim, OneShot<void(PendingClaim&&)> begin);
 
-/** Makes a call of a claiming script (see scripts.hpp) without its keys.
+/** Makes a call of a claiming script (see scripts.hpp) without the keys of the range.
  *  @param survey     a busy answer shall include the first expiry
+ *  @param with_line  for a waiter: the script may use the line
  *  @param others     the further owners of `first_free_each`
  *  @param may_close  the script is one that checks for a failover */
 [[nodiscard]] ScriptCall claim_call(
-    ServerContext const& server, Script const& script, ClaimRequest const& request, bool survey,
+    ServerContext const& server, Script const& script, ClaimRequest const& request, bool survey, bool with_line,
     std::span<PendingClaim const> others, bool may_close);
 
 /** The earliest deadline of the claims, for the call that they share. If that call is dropped, each claim is sent

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cluster_nodes.hpp"
+#include "runtime/names.hpp"
 #include "topology.hpp"
 
 #include <runtime/timer.hpp>

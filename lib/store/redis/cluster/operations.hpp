@@ -4,6 +4,7 @@
 
 #include "slot_contexts.hpp"
 
+#include "runtime/names.hpp"
 #include "store/redis/diagnose/examine.hpp"
 #include "store/redis/operations.hpp"
 

@@ -3,6 +3,7 @@
 // claim and free the keys.
 #pragma once
 
+#include "runtime/names.hpp"
 #include "slot_contexts.hpp"
 
 #include <store/request.hpp>

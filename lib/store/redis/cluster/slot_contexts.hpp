@@ -6,6 +6,7 @@
 #include "hash_slot.hpp"
 #include "redirect.hpp"
 
+#include "runtime/names.hpp"
 #include "store/redis/claim/claim.hpp"
 #include "store/redis/link/command_channel.hpp"
 #include "store/redis/releases.hpp"
@@ -44,6 +45,7 @@ public:
     [[nodiscard]] std::string last_error() const override;
     [[nodiscard]] ServerInfo const& server() const noexcept override;
     [[nodiscard]] std::uint64_t generation() const noexcept override;
+    [[nodiscard]] Refusals& refusals() noexcept override;
     void note_ttl(std::chrono::milliseconds ttl) noexcept override;
     void reconnect() override { cluster_->topology().refresh(); }
     void distrust(std::string_view what) override;
@@ -62,6 +64,8 @@ private:
     Migration migration_;
     /// the node that answered last
     ServerAddress answered_by_;
+    /// while it is not known which node serves the slot
+    Refusals of_unknown_node_;
     /// a task of `await_server` runs
     bool awaited_map_ = false;
     /// the longest recorded ttl, for later nodes of the slot

@@ -2,6 +2,7 @@
 // Clocks of a server and of its replicas, which time the leases.
 #pragma once
 
+#include "runtime/names.hpp"
 #include "store/redis/link/connection.hpp"
 
 #include <store/request.hpp>

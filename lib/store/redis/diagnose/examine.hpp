@@ -2,13 +2,14 @@
 // Measurements of `tenure doctor` on a Redis server.
 #pragma once
 
+#include "runtime/names.hpp"
 #include "store/redis/link/hedged_link.hpp"
 #include "store/redis/server_context.hpp"
 
 #include <store/request.hpp>
 
 #include <tenure/backend/backend.hpp>
-#include <tenure/stores/redis_config.hpp>
+#include <tenure/stores/redis.hpp>
 
 #include <chrono>
 #include <string>

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/names.hpp"
 #include "server_address.hpp"
 #include "store/redis/wire/command.hpp"
 #include "store/redis/wire/server_info.hpp"
@@ -12,7 +13,7 @@
 #include <tenure/backend/deadline.hpp>
 #include <tenure/backend/one_shot.hpp>
 #include <tenure/backend/runtime.hpp>
-#include <tenure/stores/redis_config.hpp>
+#include <tenure/stores/redis.hpp>
 
 #include <boost/system/error_code.hpp>
 
@@ -21,6 +22,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -48,6 +50,10 @@ struct Outcome : store::Exchange {
     /// answered: the server refused MULTI, and ran the commands of the transaction separately. `reply` then has the
     /// error for MULTI and a reply to each command
     bool ran_apart = false;
+    /// answered with an error: the command of the transaction, from 0, that was refused while it was queued
+    std::optional<std::size_t> refused_command = {};
+    /// answered: the connection ends with this answer
+    bool ends_login = false;
     /// not_sent: nothing of the command was still wanted when it would have been written (see LateCommand)
     bool unwanted = false;
     /// answered: number of the login; requests with equal numbers used the same stream

@@ -188,6 +188,7 @@ void HedgedLink::state_changed(Connection const* connection, ConnectionState sta
         return;
     server_ = connection->server();
     ++generation_;
+    refusals_.logged_in();
     if (!timer_.pending())
         arm(runtime_->now() + patience());
     // requests on a connection that was silent may be answered after all

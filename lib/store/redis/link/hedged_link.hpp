@@ -3,6 +3,7 @@
 
 #include "command_channel.hpp"
 #include "connection.hpp"
+#include "runtime/names.hpp"
 #include "runtime/repeat_schedule.hpp"
 #include "runtime/timer.hpp"
 
@@ -48,6 +49,7 @@ public:
     [[nodiscard]] ServerInfo const& server() const noexcept override { return server_; }
     /** Grows with each handshake. */
     [[nodiscard]] std::uint64_t generation() const noexcept override { return generation_; }
+    [[nodiscard]] Refusals& refusals() noexcept override { return refusals_; }
     [[nodiscard]] std::string place() const override { return server_.address; }
 
     /** Sets the handler that is called each time the server becomes reachable. If a second connection was opened
@@ -110,6 +112,7 @@ private:
     Instant other_until_{};
     ServerInfo server_;
     std::uint64_t generation_ = 0;
+    Refusals refusals_;
     std::function<void()> on_reachable_;
     /// the second connection works, and it is not known yet whether the first one has answered meanwhile
     bool reachable_due_ = false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hedged_link.hpp"
+#include "runtime/names.hpp"
 #include "runtime/timer.hpp"
 #include "store/hint_registry.hpp"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "failover_listener.hpp"
+#include "runtime/names.hpp"
 #include "sentinel_query.hpp"
 
 #include <runtime/timer.hpp>

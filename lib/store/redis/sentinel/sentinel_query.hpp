@@ -2,6 +2,7 @@
 #pragma once
 
 #include "master_vote.hpp"
+#include "runtime/names.hpp"
 #include "store/redis/link/connection.hpp"
 
 #include <runtime/timer.hpp>
