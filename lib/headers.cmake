@@ -16,6 +16,7 @@ set(TENURE_PUBLIC_HEADERS
     detail/api.hpp
     detail/execution_context.hpp
     detail/handler_executor.hpp
+    detail/handler_memory.hpp
     detail/initiate.hpp
     detail/on_cancel.hpp
     detail/run_held.hpp

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/detail/handler_executor.hpp>
+#include <tenure/detail/handler_memory.hpp>
 #include <tenure/detail/initiate.hpp>
 #include <tenure/detail/on_cancel.hpp>
 #include <tenure/errc.hpp>
@@ -25,6 +26,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -91,40 +93,49 @@ consteval bool is_work_without_result()
 template <class T>
 struct WorkSignature {
     using type = void(std::exception_ptr, T);
+    using Values = std::tuple<T>;
 };
 template <>
 struct WorkSignature<void> {
     using type = void(std::exception_ptr);
+    using Values = std::tuple<>;
 };
 
 /** One run of work under a lease: spawned on a strand of the caller's executor, cancelled when the lease is lost or the
  * caller cancels, and followed by the release. */
-template <class LeaseType, class Work, class Result, class Handler>
-class LeasedWork : public std::enable_shared_from_this<LeasedWork<LeaseType, Work, Result, Handler>>
+template <class LeaseType, class Work, class Handler>
+class LeasedWork : public std::enable_shared_from_this<LeasedWork<LeaseType, Work, Handler>>
 {
-    using Value = std::conditional_t<std::is_void_v<Result>, bool, Result>;
+    /// the result of the work: one value or none
+    using Values = typename WorkSignature<WorkResult<Work, LeaseType>>::Values;
 
 public:
-    LeasedWork(LeaseType lease, Work work, Handler handler)
+    LeasedWork(LeaseType lease, Work work, Handler& handler)
         : lease_(std::move(lease))
         , work_(std::move(work))
-        , handler_(std::move(handler))
         , token_(lease_.token())
-        , completes_on_(completion_executor(handler_, lease_.get_executor()))
-        , strand_(handler_executor(handler_, lease_.get_executor()))
+        , completes_on_(completion_executor(handler, lease_.get_executor()))
+        , strand_(handler_executor(handler, lease_.get_executor()))
+        , handler_(std::move(handler))
     {
     }
 
-    void start()
+    static void start(std::shared_ptr<LeasedWork> self)
     {
-        auto self = this->shared_from_this();
         auto cancel = [weak = std::weak_ptr(self)](boost::asio::cancellation_type type) {
             if (auto alive = weak.lock())
-                boost::asio::dispatch(alive->strand_, [alive, type] { alive->cancel_work_.emit(type); });
+                boost::asio::dispatch(alive->strand_, [weak, type] {
+                    if (auto working = weak.lock())
+                        working->cancel_work_.emit(type);
+                });
         };
-        on_cancel(boost::asio::get_associated_cancellation_slot(handler_), every_cancellation, std::move(cancel));
-        boost::asio::dispatch(strand_, [self] { self->spawn(); });
+        on_cancel(boost::asio::get_associated_cancellation_slot(self->handler_), every_cancellation, std::move(cancel));
+        auto const strand = self->strand_;
+        boost::asio::dispatch(strand, [self = std::move(self)] { self->spawn(); });
     }
+
+    /** For `make_in_handler_memory`. */
+    [[nodiscard]] Handler take_handler() noexcept { return std::move(handler_); }
 
 private:
     void spawn()
@@ -132,46 +143,41 @@ private:
         auto self = this->shared_from_this();
         // empty, or given away before by a release or detachment
         if (lease_.empty() || (token_.cancelled() && !is_loss(token_.reason()))) {
-            finished(std::make_exception_ptr(boost::system::system_error(make_error_code(errc::released))), Value{});
+            finished(std::make_exception_ptr(boost::system::system_error(make_error_code(errc::released))), Values());
             return;
         }
         // started on the strand, so that its handler runs only after the work has begun
         token_.async_wait(boost::asio::bind_cancellation_slot(
-            stop_waiting_.slot(), boost::asio::bind_executor(strand_, [self](error_code error) {
+            stop_waiting_.slot(), boost::asio::bind_executor(strand_, [weak = std::weak_ptr(self)](error_code error) {
                 // work that releases its own lease continues
-                if (!error && is_loss(self->token_.reason()))
-                    self->cancel_work_.emit(boost::asio::cancellation_type::terminal);
+                if (auto const alive = weak.lock(); alive && !error && is_loss(alive->token_.reason()))
+                    alive->cancel_work_.emit(boost::asio::cancellation_type::terminal);
             })));
-        auto cancellable = [&](auto handler) {
-            return boost::asio::bind_cancellation_slot(
-                cancel_work_.slot(), boost::asio::bind_executor(strand_, std::move(handler)));
+        auto ended = [self](std::exception_ptr failure, auto... value) {
+            self->finished(failure, Values(std::move(value)...));
         };
         try {
-            if constexpr (std::is_void_v<Result>)
-                boost::asio::co_spawn(
-                    strand_, as_awaitable(std::invoke(work_, lease_)),
-                    cancellable([self](std::exception_ptr failure) { self->finished(failure, true); }));
-            else
-                boost::asio::co_spawn(
-                    strand_, as_awaitable(std::invoke(work_, lease_)),
-                    cancellable([self](std::exception_ptr failure, Result value) {
-                        self->finished(failure, std::move(value));
-                    }));
+            boost::asio::co_spawn(
+                strand_, as_awaitable(std::invoke(work_, lease_)),
+                boost::asio::bind_cancellation_slot(
+                    cancel_work_.slot(), boost::asio::bind_executor(strand_, std::move(ended))));
         } catch (...) {
-            finished(std::current_exception(), Value{});
+            finished(std::current_exception(), Values());
         }
     }
 
-    void finished(std::exception_ptr failure, Value value)
+    void finished(std::exception_ptr failure, Values values)
     {
         failure_ = outcome(failure);
-        value_.emplace(std::move(value));
+        values_.emplace(std::move(values));
         stop_waiting_.emit(boost::asio::cancellation_type::terminal);
         if (auto slot = boost::asio::get_associated_cancellation_slot(handler_); slot.is_connected())
             slot.clear();
         // the caller cannot cancel the release: the work has ended, and the answer takes one round trip
-        lease_.async_release(boost::asio::bind_executor(
-            strand_, [self = this->shared_from_this()](error_code, ReleaseOutcome) { self->complete(); }));
+        lease_.async_release(
+            boost::asio::bind_executor(strand_, [self = this->shared_from_this()](error_code, ReleaseOutcome) mutable {
+                complete(std::move(self));
+            }));
     }
 
     /** Reports a loss, unless the work failed with another error. */
@@ -192,40 +198,40 @@ private:
         return std::make_exception_ptr(boost::system::system_error(make_error_code(errc::lease_lost)));
     }
 
-    void complete()
+    /** @param self  the last owner: this object is freed before the handler is called */
+    static void complete(std::shared_ptr<LeasedWork> self)
     {
-        auto handler = std::make_shared<Handler>(std::move(handler_));
-        if constexpr (std::is_void_v<Result>)
-            boost::asio::dispatch(completes_on_, [handler, failure = failure_] { std::move (*handler)(failure); });
-        else
-            boost::asio::dispatch(completes_on_, [handler, failure = failure_, value = std::move(*value_)]() mutable {
-                std::move (*handler)(failure, std::move(value));
-            });
+        auto results = std::tuple_cat(std::tuple(std::move(self->failure_)), *std::move(self->values_));
+        auto const executor = std::move(self->completes_on_);
+        auto handler = std::move(self->handler_);
+        self.reset();
+        boost::asio::dispatch(executor, [handler = std::move(handler), results = std::move(results)]() mutable {
+            std::apply(std::move(handler), std::move(results));
+        });
     }
 
     LeaseType lease_;
     Work work_;
-    Handler handler_;
     CancellationToken token_;
     /// the handler's executor; kept running until the handler is called
     decltype(completion_executor(
         std::declval<Handler const&>(), std::declval<boost::asio::any_io_executor const&>())) completes_on_;
     /// everything here runs on it
     boost::asio::strand<boost::asio::any_io_executor> strand_;
+    Handler handler_;
     /// ends the work
     boost::asio::cancellation_signal cancel_work_;
     /// ends the wait for the cancellation token
     boost::asio::cancellation_signal stop_waiting_;
     std::exception_ptr failure_;
-    std::optional<Value> value_;
+    std::optional<Values> values_;
 };
 
 inline constexpr auto executor_itself = [](boost::asio::any_io_executor const& executor) { return executor; };
 
 inline constexpr auto start_with_lease = [](boost::asio::any_io_executor const&, auto lease, auto work, auto handler) {
-    using Result = WorkResult<decltype(work), decltype(lease)>;
-    using Run = LeasedWork<decltype(lease), decltype(work), Result, decltype(handler)>;
-    std::make_shared<Run>(std::move(lease), std::move(work), std::move(handler))->start();
+    using Run = LeasedWork<decltype(lease), decltype(work), decltype(handler)>;
+    Run::start(make_in_handler_memory<Run>(handler, std::move(lease), std::move(work), handler));
 };
 
 } // namespace detail

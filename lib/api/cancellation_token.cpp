@@ -78,7 +78,7 @@ void CancellationToken::start_wait(StatePtr const& state, WaitHandler handler)
     if (state)
         engine::TokenState::wait(state, std::move(completion));
     else
-        std::move(completion).post(error_code());
+        std::move(completion).complete_at_once(error_code());
 }
 
 } // namespace tenure

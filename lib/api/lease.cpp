@@ -48,7 +48,7 @@ store_of(engine::LeaseRecordPtr const& record, engine::Completion<void(error_cod
     bool const forked = record && record->forked();
     auto handle = record && !forked ? record->handle() : nullptr;
     if (!handle)
-        std::move(completion).post(make_error_code(forked ? errc::forked : errc::released));
+        std::move(completion).complete_at_once(make_error_code(forked ? errc::forked : errc::released));
     return handle;
 }
 
@@ -188,21 +188,19 @@ void Lease::start_release(RecordPtr record, ReleaseHandler handler)
 {
     auto completion = completion_of(std::move(handler), record);
     if (!record) {
-        std::move(completion).post(make_error_code(errc::released), ReleaseOutcome::was_lost);
+        std::move(completion).complete_at_once(make_error_code(errc::released), ReleaseOutcome::was_lost);
         return;
     }
     auto const& runtime = record->shared_runtime();
     if (record->forked()) {
-        std::move(completion).post(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
+        std::move(completion).complete_at_once(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
         return;
     }
     using PendingRelease = engine::ReleaseQueue::PendingRelease;
     auto pending = PendingRelease::start<PendingRelease>(std::move(completion), runtime, detail::partial_cancellation);
     auto handle = record->begin_release();
     if (!handle) {
-        runtime->post([pending = std::move(pending)] {
-            pending->complete(make_error_code(errc::released), ReleaseOutcome::was_lost);
-        });
+        pending->complete_at_once(make_error_code(errc::released), ReleaseOutcome::was_lost);
         return;
     }
     auto const& strand = runtime->strand();
@@ -220,20 +218,20 @@ void Lease::start_detach(RecordPtr record, std::optional<std::chrono::millisecon
     auto const core = handle->core();
     if (auto const refusal = engine::refuse_detachment(core->capabilities(), remaining)) {
         core->store_log().refuse(refusal->error, record->key() + " is not detached and stays held: " + refusal->words);
-        std::move(completion).post(refusal->error);
+        std::move(completion).complete_at_once(refusal->error);
         return;
     }
     auto call = engine::Call<>::start(std::move(completion), core->runtime(), detail::partial_cancellation);
     // it has begun elsewhere meanwhile, or has not
     handle = record->begin_detachment();
-    core->runtime()->strand().execute([core, record = std::move(record), handle = std::move(handle),
-                                       remaining = remaining.value_or(std::chrono::milliseconds{0}),
-                                       call = std::move(call)]() mutable {
-        if (handle)
-            core->detach(record, remaining, std::move(call));
-        else
-            call->complete(make_error_code(errc::released));
-    });
+    if (!handle) {
+        call->complete_at_once(make_error_code(errc::released));
+        return;
+    }
+    core->runtime()->strand().execute(
+        [core, record = std::move(record), handle = std::move(handle),
+         remaining = remaining.value_or(std::chrono::milliseconds{0}),
+         call = std::move(call)]() mutable { core->detach(record, remaining, std::move(call)); });
 }
 
 void Lease::start_renew(RecordPtr record, std::optional<std::chrono::milliseconds> ttl, WaitHandler handler)
@@ -246,7 +244,7 @@ void Lease::start_renew(RecordPtr record, std::optional<std::chrono::millisecond
     auto const refusal = ttl ? engine::refuse_ttl(handle->core()->capabilities().ttl, *ttl) : std::nullopt;
     if (refusal) {
         handle->core()->store_log().refuse(refusal->error, record->key() + " is not renewed: " + refusal->words);
-        std::move(completion).post(refusal->error);
+        std::move(completion).complete_at_once(refusal->error);
         return;
     }
     auto call = engine::Call<>::start(std::move(completion), runtime, detail::partial_cancellation);
@@ -261,7 +259,7 @@ void Lease::start_wait_at_risk(RecordPtr record, WaitHandler handler)
     if (record)
         engine::LeaseRecord::wait_at_risk(record, std::move(completion));
     else
-        std::move(completion).post(make_error_code(errc::released));
+        std::move(completion).complete_at_once(make_error_code(errc::released));
 }
 
 } // namespace tenure

@@ -411,7 +411,7 @@ void Acquisition::call_handler(error_code error, LeaseRecordPtr record)
 {
     if (is_try_ && error == errc::timed_out)
         error = {};
-    handler_(error, Lease(std::move(record)));
+    handler_(Known::later, error, Lease(std::move(record)));
 }
 
 void Acquisition::give_back(Claim const& claim, Granted const& grant)

@@ -35,7 +35,7 @@ class Acquisition : public std::enable_shared_from_this<Acquisition>
 {
 public:
     /// see AcquireHandler
-    using Handler = OneShot<void(error_code, Lease)>;
+    using Handler = OneShot<void(Known, error_code, Lease)>;
 
     /** @param is_try  keys that others hold are no error: it completes without a lease
      *  @param prefers  as `AcquireOptions::prefer`; less than the count of the range */

@@ -49,13 +49,12 @@ bool can_work(EngineLock const& lock, AcquireOptions const& options, bool is_try
 /** Lets the lock refuse the options, with its own error text. */
 void refuse_options(EngineLock const& lock, AcquireOptions const& options, bool is_try, HeldKey::Handler handler)
 {
-    auto refused = [handler = std::move(handler)](error_code error, auto const&) mutable {
-        std::move(handler).post(error, ReentrantLease());
-    };
-    if (is_try)
-        lock.async_try_acquire(options, std::move(refused));
-    else
-        lock.async_acquire(options, std::move(refused));
+    lock.state_for()->acquire(
+        options, is_try,
+        [handler = std::move(handler)](engine::Known known, error_code error, Lease const&) mutable {
+            std::move(handler).complete(known, error, ReentrantLease());
+        },
+        {});
 }
 
 } // namespace
@@ -75,7 +74,7 @@ void HeldKey::acquire(
     auto const& core = asked.core();
     Handler handler(std::move(waits), core->runtime().get());
     if (!core->same_process() || holder->forked()) {
-        std::move(handler).post(make_error_code(errc::forked), ReentrantLease());
+        std::move(handler).complete_at_once(make_error_code(errc::forked), ReentrantLease());
         return;
     }
     if (!can_work(asked, options, is_try)) {
@@ -94,11 +93,12 @@ void HeldKey::acquire(
         if (refusal) {
             afterwards.emplace_back([&, refusal = std::move(*refusal)]() mutable {
                 core->store_log().refuse(refusal.error, std::move(refusal.words));
-                std::move(handler).post(refusal.error, ReentrantLease());
+                std::move(handler).complete_at_once(refusal.error, ReentrantLease());
             });
         } else if (held) {
-            afterwards.emplace_back(
-                [&handler, hold = reenter(grant)]() mutable { std::move(handler).post({}, std::move(hold)); });
+            afterwards.emplace_back([&handler, hold = reenter(grant)]() mutable {
+                std::move(handler).complete_at_once({}, std::move(hold));
+            });
         } else {
             if (!key) {
                 key = std::make_shared<HeldKey>(holder, asked);
@@ -162,7 +162,7 @@ void HeldKey::end(std::shared_ptr<Entry> const& entry, std::optional<ReleaseHand
 {
     auto const reply = [&](error_code error, ReleaseOutcome outcome) {
         if (handler)
-            std::move(*handler).post(error, outcome);
+            std::move(*handler).complete_at_once(error, outcome);
     };
     auto const& grant = entry->grant;
     auto const self = grant->key;

@@ -24,14 +24,14 @@ void MultiAcquisition::start_single(
 {
     auto const slot = handler.slot();
     auto answered = [runtime = locks.core().runtime(),
-                     handler = std::move(handler)](error_code error, Lease lease) mutable {
+                     handler = std::move(handler)](engine::Known known, error_code error, Lease lease) mutable {
         LeaseSet set;
         if (!lease.empty()) {
             std::vector<Lease> leases;
             leases.push_back(std::move(lease));
             set = HeldSet::make(runtime, std::move(leases));
         }
-        std::move(handler).post(error, std::move(set));
+        std::move(handler).complete(known, error, std::move(set));
     };
     locks.target(0)->acquire(options, is_try, std::move(answered), slot);
 }
@@ -152,7 +152,7 @@ MultiAcquisition::acquire(std::vector<std::size_t> positions, AcquireOptions con
 void MultiAcquisition::acquire(
     std::size_t position, AcquireOptions const& options, std::shared_ptr<Together> const& together)
 {
-    auto answered = [self = shared_from_this(), position, together](error_code error, Lease lease) {
+    auto answered = [self = shared_from_this(), position, together](engine::Known, error_code error, Lease lease) {
         if (!error && self->is_here(position) && together->open > 1) {
             // of many leases of one store only the last one is worth a task
             --together->open;

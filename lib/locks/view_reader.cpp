@@ -65,20 +65,20 @@ ViewSnapshot ViewReader::snapshot()
 void ViewReader::wait(std::uint64_t seen, asio::cancellation_slot slot, Tell tell, std::shared_ptr<ViewHandle> view)
 {
     if (forked()) {
-        tell(make_error_code(errc::forked), {});
+        tell(engine::Known::at_once, make_error_code(errc::forked), {});
         return;
     }
     std::unique_lock lock(mutex_);
     if (ended_) {
         auto const error = *ended_;
         lock.unlock();
-        tell(error, {});
+        tell(engine::Known::at_once, error, {});
         return;
     }
     if (cache_.version() != seen) {
         auto snapshot = cache_.snapshot(runtime_->now());
         lock.unlock();
-        tell({}, std::move(snapshot));
+        tell(engine::Known::at_once, {}, std::move(snapshot));
         return;
     }
     auto const id = ++last_id_;
@@ -103,7 +103,7 @@ void ViewReader::cancel(Id id)
         waiter.emplace(std::move(*found));
         waiting_.erase(found);
     }
-    waiter->tell(asio::error::operation_aborted, {});
+    waiter->tell(engine::Known::later, asio::error::operation_aborted, {});
 }
 
 void ViewReader::tell_all(std::unique_lock<std::mutex>& lock, Instant now)
@@ -112,7 +112,7 @@ void ViewReader::tell_all(std::unique_lock<std::mutex>& lock, Instant now)
     auto const snapshot = waiting.empty() ? ViewSnapshot() : cache_.snapshot(now);
     lock.unlock();
     for (auto& waiter : waiting)
-        waiter.tell({}, ViewSnapshot(snapshot));
+        waiter.tell(engine::Known::later, {}, ViewSnapshot(snapshot));
 }
 
 // -- on the strand --
@@ -269,7 +269,7 @@ void ViewReader::end(error_code error)
     auto waiting = std::exchange(waiting_, {});
     lock.unlock();
     for (auto& waiter : waiting)
-        waiter.tell(error, {});
+        waiter.tell(engine::Known::later, error, {});
 }
 
 void ViewReader::store_closes()

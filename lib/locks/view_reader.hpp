@@ -32,8 +32,8 @@ class ViewHandle;
 class ViewReader final : public engine::Follower, public std::enable_shared_from_this<ViewReader>
 {
 public:
-    /** Completes a wait. It only posts the handler of the user. */
-    using Tell = OneShot<void(error_code, ViewSnapshot&&)>;
+    /** Completes the handler of the user, and does nothing else. */
+    using Tell = OneShot<void(engine::Known, error_code, ViewSnapshot&&)>;
 
     ViewReader(
         std::shared_ptr<Runtime> runtime, KeyRangePtr range, std::chrono::milliseconds refresh, ViewCache::Same same);
