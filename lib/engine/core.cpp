@@ -49,10 +49,10 @@ void Core::start()
     auto const weak = weak_from_this();
     auto& context = asio::query(runtime_->user_executor(), asio::execution::context);
     if (auto* const thread = own_thread_of(*runtime_)) {
-        tell_end_of(context, thread->weak_from_this());
+        notify_end_of(context, thread->weak_from_this());
         thread->serve(weak);
     } else {
-        tell_end_of(context, weak);
+        notify_end_of(context, weak);
     }
     releases_->on_done([weak](ReleaseQueue::Finished const& done) {
         if (auto const core = weak.lock())
@@ -146,7 +146,7 @@ void Core::release(LeaseRecordPtr const& record, ReleaseQueue::PendingReleasePtr
     auto const now = runtime_->now();
     lease_ends(*record, now);
     if (closed_) {
-        pending->tell(ReleaseOutcome::unconfirmed);
+        pending->notify(ReleaseOutcome::unconfirmed);
         return;
     }
     if (record->notifications())
@@ -260,7 +260,7 @@ void Core::close_by(Instant at, std::shared_ptr<Call<>> call)
     close_soon();
 }
 
-void Core::tell_closed(error_code error)
+void Core::notify_closed(error_code error)
 {
     for (auto const& call : std::exchange(close_calls_, {}))
         call->complete(error);
@@ -306,7 +306,7 @@ void Core::close()
     lines_->close();
     store_log_.close();
     backend_->shutdown();
-    tell_closed(held ? make_error_code(errc::timed_out) : error_code());
+    notify_closed(held ? make_error_code(errc::timed_out) : error_code());
     over_.store(true, std::memory_order_release);
 }
 

@@ -142,7 +142,7 @@ private:
     void close();
     /** Closes the store at this instant, if not earlier. */
     void close_at(Instant at);
-    void tell_closed(error_code error);
+    void notify_closed(error_code error);
     void end_followers();
     /** Withdraws a second key that the acquisition of a released lease may have left. */
     void withdraw_second_key(LeaseRecord const& record);

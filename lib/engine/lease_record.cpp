@@ -99,12 +99,12 @@ bool LeaseRecord::publish()
     if (risk != shows_risk()) {
         at_risk_.store(risk, std::memory_order_release);
         if (risk)
-            tell_risk_waiters({});
+            notify_risk_waiters({});
     }
     return true;
 }
 
-void LeaseRecord::tell_risk_waiters(error_code error)
+void LeaseRecord::notify_risk_waiters(error_code error)
 {
     std::unique_lock lock(token_.mutex());
     auto waiting = risk_waiters_.take_all();

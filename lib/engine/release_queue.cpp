@@ -23,7 +23,7 @@ constexpr unsigned timed_every = 8;
 
 } // namespace
 
-void ReleaseQueue::PendingRelease::tell(ReleaseOutcome outcome)
+void ReleaseQueue::PendingRelease::notify(ReleaseOutcome outcome)
 {
     complete({}, outcome);
     if (auto told = std::move(told_))
@@ -77,7 +77,7 @@ void ReleaseQueue::carry_out(PendingReleasePtr const& pending, ReleaseMachine::S
         return;
     }
     if (step.overdue)
-        pending->tell(ReleaseOutcome::unconfirmed);
+        pending->notify(ReleaseOutcome::unconfirmed);
     if (step.send)
         send(pending, now);
     wake_at(pending, step.wake_at);
@@ -159,7 +159,7 @@ void ReleaseQueue::finish(PendingReleasePtr const& pending, ReleaseOutcome outco
     if (outcome == ReleaseOutcome::unconfirmed)
         log_unconfirmed(pending->request_);
     count(pending->request_, outcome);
-    pending->tell(outcome);
+    pending->notify(outcome);
     done_({pending->request_, outcome, pending->named_another_});
 }
 
@@ -213,7 +213,7 @@ void ReleaseQueue::close()
         pending->machine_.end();
         log_unconfirmed(pending->request_);
         runtime_->cancel(std::exchange(pending->timer_, 0));
-        pending->tell(ReleaseOutcome::unconfirmed);
+        pending->notify(ReleaseOutcome::unconfirmed);
     }
 }
 

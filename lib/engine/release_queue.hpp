@@ -130,7 +130,7 @@ public:
     using Call::Call;
 
     /** Reports the outcome to the waiting call, once. */
-    void tell(ReleaseOutcome outcome);
+    void notify(ReleaseOutcome outcome);
     /** Drops the waiting call: its handler is destroyed uncalled. */
     void drop_callers() noexcept;
 

@@ -244,13 +244,13 @@ Script const& withdraw_in_shard()
     return *script;
 }
 
-Script const& tell_freed()
+Script const& notify_freed()
 {
     static Immortal<Script> const script(join({tell_freed_text, wake_text, end_of_tell_freed_text}));
     return *script;
 }
 
-Script const& tell_freed_in_shard()
+Script const& notify_freed_in_shard()
 {
     static Immortal<Script> const script(with_spublish(join({tell_freed_text, wake_text, end_of_tell_freed_text})));
     return *script;
