@@ -60,19 +60,6 @@ struct LeaseOptions {
 /** A wait time without limit. */
 inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::max();
 
-namespace detail
-{
-
-/** The duration as a wait, rounded up; what milliseconds cannot express is `forever`. */
-template <class Rep, class Period>
-[[nodiscard]] constexpr std::chrono::milliseconds wait_of(std::chrono::duration<Rep, Period> duration) noexcept
-{
-    using Wide = std::chrono::duration<long double, std::milli>;
-    return Wide(duration) >= Wide(forever) ? forever : std::chrono::ceil<std::chrono::milliseconds>(duration);
-}
-
-} // namespace detail
-
 /** Options of one acquisition. Trivially destructible on purpose: safe as a temporary inside a co_await expression. */
 struct AcquireOptions {
     /// total time from the call until the acquisition gives up, including time in which the store is unavailable. 0
@@ -95,6 +82,14 @@ template <class T>
 inline constexpr bool is_duration = false;
 template <class Rep, class Period>
 inline constexpr bool is_duration<std::chrono::duration<Rep, Period>> = true;
+
+/** The duration as a wait, rounded up; what milliseconds cannot express is `forever`. */
+template <class Rep, class Period>
+[[nodiscard]] constexpr std::chrono::milliseconds wait_of(std::chrono::duration<Rep, Period> duration) noexcept
+{
+    using Wide = std::chrono::duration<long double, std::milli>;
+    return Wide(duration) >= Wide(forever) ? forever : std::chrono::ceil<std::chrono::milliseconds>(duration);
+}
 
 /** How an acquisition can be described: by its options, or by its wait alone. */
 template <class T>

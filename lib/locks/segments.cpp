@@ -44,7 +44,29 @@ struct Overloaded : Functions... {
     using Functions::operator()...;
 };
 
+struct Hashed {
+    std::uint32_t count;
+};
+struct Ranges {
+    std::vector<std::int64_t> bounds;
+};
+struct Named {
+    std::vector<std::string> names;
+};
+struct Windows {
+    std::chrono::milliseconds length;
+};
+
 } // namespace
+
+struct Segments::Division : std::variant<Hashed, Ranges, Named, Windows> {
+    using variant::variant;
+};
+
+Segments::Segments(Division division)
+    : division_(std::make_shared<Division const>(std::move(division)))
+{
+}
 
 Segments Segments::hashed(std::uint32_t count)
 {
@@ -86,7 +108,7 @@ std::uint32_t Segments::count() const noexcept
             [](Named const& named) { return static_cast<std::uint32_t>(named.names.size()); },
             [](Windows const&) { return std::uint32_t{0}; },
         },
-        division_);
+        static_cast<std::variant<Hashed, Ranges, Named, Windows> const&>(*division_));
 }
 
 std::string Segments::suffix_of(SegmentItem item) const
@@ -112,7 +134,7 @@ std::string Segments::suffix_of(SegmentItem item) const
                 return std::to_string((time - beyond).count());
             },
         },
-        division_);
+        static_cast<std::variant<Hashed, Ranges, Named, Windows> const&>(*division_));
 }
 
 std::string Segments::suffix(std::uint32_t number) const
