@@ -26,7 +26,7 @@ template <class Object, class Handler, class... Arguments>
             allocator.deallocate(object, 1);
         };
         if constexpr (requires { object->take_handler(); }) {
-            auto const kept = object->take_handler();
+            [[maybe_unused]] auto const kept = object->take_handler();
             end();
         } else {
             end();
