@@ -5,6 +5,7 @@
 #include <tenure/clock.hpp>
 #include <tenure/detail/api.hpp>
 #include <tenure/detail/initiate.hpp>
+#include <tenure/detail/leave_key.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
@@ -63,6 +64,12 @@ enum class ReleaseOutcome {
 
 /** The name of the enumerator, for logs. */
 [[nodiscard]] TENURE_API std::string_view to_string(ReleaseOutcome outcome) noexcept;
+
+class Lease;
+template <>
+struct detail::LeaveKey<Lease> {
+    TENURE_API static void of(Lease& lease) noexcept;
+};
 
 /** Ownership of one key for a bounded time. Move-only.
  *
@@ -235,6 +242,7 @@ protected:
 private:
     friend engine::Acquisition;
     friend locks::EngineLease;
+    friend detail::LeaveKey<Lease>;
     using RecordPtr = std::shared_ptr<engine::LeaseRecord>;
     using ReleaseHandler = boost::asio::any_completion_handler<void(error_code, ReleaseOutcome)>;
     using WaitHandler = boost::asio::any_completion_handler<void(error_code)>;

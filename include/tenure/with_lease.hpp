@@ -1,255 +1,36 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/detail/handler_executor.hpp>
-#include <tenure/detail/handler_memory.hpp>
 #include <tenure/detail/initiate.hpp>
-#include <tenure/detail/on_cancel.hpp>
-#include <tenure/errc.hpp>
+#include <tenure/detail/leased_work.hpp>
 #include <tenure/lease_like.hpp>
+#include <tenure/task_group.hpp>
 
-#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/bind_executor.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
-#include <boost/asio/dispatch.hpp>
-#include <boost/asio/error.hpp>
-#include <boost/asio/strand.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/system/system_error.hpp>
 
 #include <exception>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <tuple>
-#include <type_traits>
 #include <utility>
 
 namespace tenure
 {
 
-namespace detail
-{
-
-template <class T>
-struct AwaitedType;
-template <class T, class Executor>
-struct AwaitedType<boost::asio::awaitable<T, Executor>> {
-    using type = T;
-};
-
-template <class T>
-inline constexpr bool is_awaitable = false;
-template <class T, class Executor>
-inline constexpr bool is_awaitable<boost::asio::awaitable<T, Executor>> = true;
-
-/** Makes an awaitable of a deferred operation. */
-template <class Operation>
-[[nodiscard]] auto as_awaitable(Operation&& operation)
-{
-    if constexpr (is_awaitable<std::decay_t<Operation>>)
-        return std::forward<Operation>(operation);
-    else
-        return std::forward<Operation>(operation)(boost::asio::use_awaitable);
-}
-
-/** The result type of awaiting `work(lease)`. */
-template <class Work, class LeaseType>
-using WorkResult = typename AwaitedType<decltype(as_awaitable(
-    std::declval<std::invoke_result_t<std::decay_t<Work>&, LeaseType&>>()))>::type;
-
-/** Whether `work(lease)` is an awaitable or another deferred operation. */
-template <class Work, class LeaseType>
-consteval bool is_work()
-{
-    if constexpr (std::is_invocable_v<std::decay_t<Work>&, LeaseType&>) {
-        using Operation = std::invoke_result_t<std::decay_t<Work>&, LeaseType&>;
-        if constexpr (is_awaitable<Operation>)
-            return true;
-        else if constexpr (std::is_invocable_v<Operation, boost::asio::use_awaitable_t<>>)
-            return is_awaitable<std::invoke_result_t<Operation, boost::asio::use_awaitable_t<>>>;
-        else
-            return false;
-    } else {
-        return false;
-    }
-}
-
-/** Whether `work(lease)` is an awaitable without a result. */
-template <class Work, class LeaseType>
-consteval bool is_work_without_result()
-{
-    if constexpr (is_work<Work, LeaseType>())
-        return std::is_void_v<WorkResult<Work, LeaseType>>;
-    else
-        return false;
-}
-
-template <class T>
-struct WorkSignature {
-    using type = void(std::exception_ptr, T);
-    using Values = std::tuple<T>;
-};
-template <>
-struct WorkSignature<void> {
-    using type = void(std::exception_ptr);
-    using Values = std::tuple<>;
-};
-
-/** One run of work under a lease: spawned on a strand of the caller's executor, cancelled when the lease is lost or the
- * caller cancels, and followed by the release. */
-template <class LeaseType, class Work, class Handler>
-class LeasedWork : public std::enable_shared_from_this<LeasedWork<LeaseType, Work, Handler>>
-{
-    /// the result of the work: one value or none
-    using Values = typename WorkSignature<WorkResult<Work, LeaseType>>::Values;
-
-public:
-    LeasedWork(LeaseType lease, Work work, Handler& handler)
-        : lease_(std::move(lease))
-        , work_(std::move(work))
-        , token_(lease_.token())
-        , completes_on_(completion_executor(handler, lease_.get_executor()))
-        , strand_(handler_executor(handler, lease_.get_executor()))
-        , handler_(std::move(handler))
-    {
-    }
-
-    static void start(std::shared_ptr<LeasedWork> self)
-    {
-        auto cancel = [weak = std::weak_ptr(self)](boost::asio::cancellation_type type) {
-            if (auto alive = weak.lock())
-                boost::asio::dispatch(alive->strand_, [weak, type] {
-                    if (auto working = weak.lock())
-                        working->cancel_work_.emit(type);
-                });
-        };
-        on_cancel(boost::asio::get_associated_cancellation_slot(self->handler_), every_cancellation, std::move(cancel));
-        auto const strand = self->strand_;
-        boost::asio::dispatch(strand, [self = std::move(self)] { self->spawn(); });
-    }
-
-    /** For `make_in_handler_memory`. */
-    [[nodiscard]] Handler take_handler() noexcept { return std::move(handler_); }
-
-private:
-    void spawn()
-    {
-        auto self = this->shared_from_this();
-        // empty, or given away before by a release or detachment
-        if (lease_.empty() || (token_.cancelled() && !is_loss(token_.reason()))) {
-            finished(std::make_exception_ptr(boost::system::system_error(make_error_code(errc::released))), Values());
-            return;
-        }
-        // started on the strand, so that its handler runs only after the work has begun
-        token_.async_wait(boost::asio::bind_cancellation_slot(
-            stop_waiting_.slot(), boost::asio::bind_executor(strand_, [weak = std::weak_ptr(self)](error_code error) {
-                // work that releases its own lease continues
-                if (auto const alive = weak.lock(); alive && !error && is_loss(alive->token_.reason()))
-                    alive->cancel_work_.emit(boost::asio::cancellation_type::terminal);
-            })));
-        auto ended = [self](std::exception_ptr failure, auto... value) {
-            self->finished(failure, Values(std::move(value)...));
-        };
-        try {
-            boost::asio::co_spawn(
-                strand_, as_awaitable(std::invoke(work_, lease_)),
-                boost::asio::bind_cancellation_slot(
-                    cancel_work_.slot(), boost::asio::bind_executor(strand_, std::move(ended))));
-        } catch (...) {
-            finished(std::current_exception(), Values());
-        }
-    }
-
-    void finished(std::exception_ptr failure, Values values)
-    {
-        failure_ = outcome(failure);
-        values_.emplace(std::move(values));
-        stop_waiting_.emit(boost::asio::cancellation_type::terminal);
-        if (auto slot = boost::asio::get_associated_cancellation_slot(handler_); slot.is_connected())
-            slot.clear();
-        // the caller cannot cancel the release: the work has ended, and the answer takes one round trip
-        lease_.async_release(
-            boost::asio::bind_executor(strand_, [self = this->shared_from_this()](error_code, ReleaseOutcome) mutable {
-                complete(std::move(self));
-            }));
-    }
-
-    /** Reports a loss, unless the work failed with another error. */
-    [[nodiscard]] std::exception_ptr outcome(std::exception_ptr const& failure) const
-    {
-        if (!is_loss(token_.reason()))
-            return failure;
-        if (failure) {
-            try {
-                std::rethrow_exception(failure);
-            } catch (boost::system::system_error const& error) {
-                if (error.code() != boost::asio::error::operation_aborted)
-                    return failure;
-            } catch (...) {
-                return failure;
-            }
-        }
-        return std::make_exception_ptr(boost::system::system_error(make_error_code(errc::lease_lost)));
-    }
-
-    /** @param self  the last owner: this object is freed before the handler is called */
-    static void complete(std::shared_ptr<LeasedWork> self)
-    {
-        auto results = std::tuple_cat(std::tuple(std::move(self->failure_)), *std::move(self->values_));
-        auto const executor = std::move(self->completes_on_);
-        auto handler = std::move(self->handler_);
-        self.reset();
-        boost::asio::dispatch(executor, [handler = std::move(handler), results = std::move(results)]() mutable {
-            std::apply(std::move(handler), std::move(results));
-        });
-    }
-
-    LeaseType lease_;
-    Work work_;
-    CancellationToken token_;
-    /// the handler's executor; kept running until the handler is called
-    decltype(completion_executor(
-        std::declval<Handler const&>(), std::declval<boost::asio::any_io_executor const&>())) completes_on_;
-    /// everything here runs on it
-    boost::asio::strand<boost::asio::any_io_executor> strand_;
-    Handler handler_;
-    /// ends the work
-    boost::asio::cancellation_signal cancel_work_;
-    /// ends the wait for the cancellation token
-    boost::asio::cancellation_signal stop_waiting_;
-    std::exception_ptr failure_;
-    std::optional<Values> values_;
-};
-
-inline constexpr auto executor_itself = [](boost::asio::any_io_executor const& executor) { return executor; };
-
-inline constexpr auto start_with_lease = [](boost::asio::any_io_executor const&, auto lease, auto work, auto handler) {
-    using Run = LeasedWork<decltype(lease), decltype(work), decltype(handler)>;
-    Run::start(make_in_handler_memory<Run>(handler, std::move(lease), std::move(work), handler));
-};
-
-} // namespace detail
-
 /** Runs work under a lease: calls `work(lease)`, cancels the coroutine (terminal) when the lease is lost, waits for it
  * to finish, releases the lease, and completes with the result of the work.
  *
- *  The work runs on a strand over the handler's executor; the reference that it gets is valid until it ends.
+ *  The work runs on a strand over the handler's executor; the reference that it gets is valid until it ends. Do not
+ * pass it to coroutines that may go on afterwards, such as the sessions of a server: let the work take a `TaskGroup&`
+ * after the lease, and spawn them there.
  *
  *  @param lease  a `Lease` or `Slot`, or another `LeaseLike`
- *  @param work  `asio::awaitable<T>(Lease&)` or `(Slot&)`, or a function that returns another deferred operation, whose
- *    result under `asio::use_awaitable` is T. g++ 12 destroys a lambda temporary that captures by value twice inside a
- *    co_await expression: name the lambda first, or capture by reference
+ *  @param work  `asio::awaitable<T>(Lease&)` or `(Slot&)`, also with a `TaskGroup&` after it, or a function that
+ * returns another deferred operation, whose result under `asio::use_awaitable` is T. g++ 12 destroys a lambda temporary
+ * that captures by value twice inside a co_await expression: name the lambda first, or capture by reference
  *  @par Completion signature  void(std::exception_ptr, T), or void(std::exception_ptr) where T is void
- *  @par Errors  boost::system::system_error(errc::lease_lost): the lease was lost (the work may have noticed that and
- * returned normally); system_error(errc::released): the lease is empty or its release has begun, and the work was not
- * called; any other
- * exception is the work's own
+ *  @par Errors  `tenure::error`, a boost::system::system_error, with errc::lease_lost: the lease was lost (the work may
+ * have noticed that and returned normally); with errc::released: the lease is empty or its release has begun, and the
+ * work was not called; any other exception is the work's own
  *  @par Per-operation cancellation  terminal, partial, total: passed on to the work, which decides, because it may have
  * side effects; the release still completes
  */

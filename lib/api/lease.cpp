@@ -67,7 +67,7 @@ std::string_view to_string(LeaseState state) noexcept
     case LeaseState::held:
         return "held";
     case LeaseState::at_risk:
-        return "at risk";
+        return "at_risk";
     case LeaseState::lost:
         return "lost";
     case LeaseState::released:
@@ -82,13 +82,22 @@ std::string_view to_string(ReleaseOutcome outcome) noexcept
     case ReleaseOutcome::released:
         return "released";
     case ReleaseOutcome::was_lost:
-        return "was lost";
+        return "was_lost";
     case ReleaseOutcome::unconfirmed:
         return "unconfirmed";
     case ReleaseOutcome::still_held:
-        return "still held";
+        return "still_held";
     }
     return "unknown";
+}
+
+void detail::LeaveKey<Lease>::of(Lease& lease) noexcept
+try {
+    auto const& record = lease.record_;
+    if (auto handle = record ? record->begin_release() : nullptr;
+        handle && handle->core()->same_process() && !handle->core()->abandoned())
+        handle->core()->runtime()->post([record, handle] { handle->core()->leave(*record); });
+} catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the lease is renewed until it is destroyed
 }
 
 Lease::Lease() noexcept = default;
@@ -217,7 +226,8 @@ void Lease::start_detach(RecordPtr record, std::optional<std::chrono::millisecon
         return;
     auto const core = handle->core();
     if (auto const refusal = engine::refuse_detachment(core->capabilities(), remaining)) {
-        core->store_log().refuse(refusal->error, record->key() + " is not detached and stays held: " + refusal->words);
+        auto const failing = core->store_log().refuse(
+            refusal->error, record->key() + " is not detached and stays held: " + refusal->words);
         std::move(completion).complete_at_once(refusal->error);
         return;
     }
@@ -243,7 +253,8 @@ void Lease::start_renew(RecordPtr record, std::optional<std::chrono::millisecond
     auto const& runtime = record->shared_runtime();
     auto const refusal = ttl ? engine::refuse_ttl(handle->core()->capabilities().ttl, *ttl) : std::nullopt;
     if (refusal) {
-        handle->core()->store_log().refuse(refusal->error, record->key() + " is not renewed: " + refusal->words);
+        auto const failing =
+            handle->core()->store_log().refuse(refusal->error, record->key() + " is not renewed: " + refusal->words);
         std::move(completion).complete_at_once(refusal->error);
         return;
     }

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/error_details.hpp"
 #include "runtime/fork_guard.hpp"
 #include "runtime/names.hpp"
 #include "runtime/no_executor.hpp"
@@ -100,7 +101,7 @@ public:
             std::move(*this).post(std::move(results)...);
             return;
         }
-        waiting.results.emplace(std::move(results)...);
+        waiting.set(std::move(results)...);
         // also if it is the default executor, which this call does not pass through
         if (!waiting.own_executor)
             waiting.own_executor = asio::get_associated_executor(waiting.handler, asio::any_completion_executor());
@@ -113,7 +114,7 @@ public:
     {
         auto& waiting = *waiting_;
         auto const held = waiting.separate_thread ? hold_forks() : std::shared_lock<std::shared_mutex>();
-        waiting.results.emplace(std::move(results)...);
+        waiting.set(std::move(results)...);
         // a copy, because the handler may be called before this function ends
         auto const executor = waiting.default_executor;
         CallHandler call{std::move(waiting_)};
@@ -164,12 +165,21 @@ private:
             return waiting;
         }
 
+        void set(Results... values)
+        {
+            results.emplace(std::move(values)...);
+            if (error_details_on_thread.failing != nullptr)
+                details = *error_details_on_thread.failing;
+        }
+
         Handler handler;
         asio::any_io_executor default_executor;
         /// the store has a thread of its own
         bool separate_thread = false;
         /// the result, once known
         std::optional<std::tuple<Results...>> results;
+        /// of the result, if it is a failure
+        ErrorDetails details;
         /// the handler's executor, kept running; empty: the default executor calls it
         asio::any_completion_executor own_executor;
         /// keeps the default executor running if the handler needs it
@@ -184,17 +194,22 @@ private:
         void operator()()
         {
             auto results = std::move(*waiting->results);
+            auto details = std::move(waiting->details);
             auto const own_executor = std::move(waiting->own_executor);
             auto const work = std::move(waiting->work);
             // Asio demands that the memory is free when the handler is called
             auto handler = Waiting::free(waiting.release());
             if (!own_executor) {
+                DeliversDetails const delivers(std::move(details));
                 std::apply(std::move(handler), std::move(results));
                 return;
             }
-            asio::dispatch(own_executor, [handler = std::move(handler), results = std::move(results)]() mutable {
-                std::apply(std::move(handler), std::move(results));
-            });
+            asio::dispatch(
+                own_executor,
+                [handler = std::move(handler), results = std::move(results), details = std::move(details)]() mutable {
+                    DeliversDetails const delivers(std::move(details));
+                    std::apply(std::move(handler), std::move(results));
+                });
         }
     };
 

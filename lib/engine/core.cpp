@@ -151,9 +151,20 @@ void Core::release(LeaseRecordPtr const& record, ReleaseQueue::PendingReleasePtr
     }
     if (record->notifications())
         queues_.release_begins(*record->claim().range, now);
+    bool const lost = is_loss(record->token().reason());
     releases_->begin(
-        KeyToFree{record->claim_ptr(), record->notifications()}, record->machine.longest_ttl(), now, pending);
+        KeyToFree{record->claim_ptr(), record->notifications(), false, lost}, record->machine.longest_ttl(), now,
+        pending);
+    if (lost && closing_)
+        releases_->hurry_lost(now);
     withdraw_second_key(*record);
+}
+
+void Core::leave(LeaseRecord& record)
+{
+    lease_ends(record, runtime_->now());
+    if (closing_)
+        close_soon();
 }
 
 void Core::detach(LeaseRecordPtr const& record, milliseconds remaining, std::shared_ptr<Call<>> call)
@@ -168,6 +179,8 @@ void Core::detach(LeaseRecordPtr const& record, milliseconds remaining, std::sha
     auto const keep_for =
         remaining > milliseconds{0} ? std::max(remaining, record->claim().reuse_after) : milliseconds{0};
     releases_->begin(Detachment{record, keep_for, std::move(call)}, record->machine.longest_ttl(), now);
+    if (closing_)
+        releases_->hurry_lost(now);
 }
 
 void Core::release_done(ReleaseQueue::Finished const& done)
@@ -255,6 +268,7 @@ void Core::close_by(Instant at, std::shared_ptr<Call<>> call)
         for (auto const& acquisition : waiting)
             acquisition->end_with(make_error_code(errc::closed));
         end_followers();
+        releases_->hurry_lost(runtime_->now());
     }
     close_at(at);
     close_soon();

@@ -121,6 +121,8 @@ public:
     void release(LeaseRecordPtr const& record, ReleaseQueue::PendingReleasePtr const& pending);
     /** @param remaining  how long the key stays taken; zero: the rest of its ttl */
     void detach(LeaseRecordPtr const& record, milliseconds remaining, std::shared_ptr<Call<>> call);
+    /** Ends a lease without a release: its key expires. */
+    void leave(LeaseRecord& record);
     /** Gives back an unwanted grant.
      *  @param lifetime  from now on; after it the key has expired */
     void give_back(ClaimPtr claim, milliseconds lifetime, bool notifications);

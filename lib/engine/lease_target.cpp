@@ -60,7 +60,7 @@ void LeaseTarget::acquire(
     }
     auto terms = terms_;
     auto const wait = options.wait.value_or(is_try ? milliseconds{0} : default_wait);
-    error_code invalid;
+    std::string refusal;
     try {
         check_wait(wait, is_try);
         if (options.prefer)
@@ -70,10 +70,11 @@ void LeaseTarget::acquire(
             terms = terms_for(*options.ttl);
         }
     } catch (std::invalid_argument const& error) {
-        invalid = make_error_code(boost::system::errc::invalid_argument);
-        core->store_log().refuse(invalid, error.what());
+        refusal = error.what();
     }
-    if (invalid) {
+    if (!refusal.empty()) {
+        auto const invalid = make_error_code(boost::system::errc::invalid_argument);
+        auto const failing = core->store_log().refuse(invalid, std::move(refusal));
         handler(Known::at_once, invalid, Lease());
         return;
     }

@@ -21,6 +21,14 @@ namespace
 
 constexpr unsigned timed_every = 8;
 
+bool is_of_lost_lease(ReleaseQueue::Request const& request)
+{
+    if (auto const* const detachment = std::get_if<Detachment>(&request))
+        return is_loss(detachment->record->token().reason());
+    auto const* const key = std::get_if<KeyToFree>(&request);
+    return key != nullptr && key->lost;
+}
+
 } // namespace
 
 void ReleaseQueue::PendingRelease::notify(ReleaseOutcome outcome)
@@ -197,6 +205,16 @@ void ReleaseQueue::hurry(Instant now)
     for (auto const& pending : pending_)
         if (auto const step = pending->machine_.hurry(now))
             carry_out(pending, *step, now);
+}
+
+void ReleaseQueue::hurry_lost(Instant now)
+{
+    // a copy, because a request whose time is over leaves the list
+    auto const all = std::vector<PendingReleasePtr>(pending_.begin(), pending_.end());
+    for (auto const& pending : all)
+        if (is_of_lost_lease(pending->request_))
+            if (auto const step = pending->machine_.hurry(now))
+                carry_out(pending, *step, now);
 }
 
 void ReleaseQueue::forget_callers()

@@ -92,7 +92,7 @@ void HeldKey::acquire(
             refusal = holder->refuse(core, asked.key(), true);
         if (refusal) {
             afterwards.emplace_back([&, refusal = std::move(*refusal)]() mutable {
-                core->store_log().refuse(refusal.error, std::move(refusal.words));
+                auto const failing = core->store_log().refuse(refusal.error, std::move(refusal.words));
                 std::move(handler).complete_at_once(refusal.error, ReentrantLease());
             });
         } else if (held) {
@@ -266,13 +266,15 @@ void HeldKey::stop_waiting(Id id, error_code error)
         if (found == waiters_.end() || (late && !releasing_))
             return;
         if (late)
-            afterwards.emplace_back([this, error, core = found->lock.core()] {
-                core->store_log().record_error(
-                    error,
-                    key_ + ": the release of the holder's last ReentrantLease was not answered in time, and the key is "
-                           "not claimed before");
+            afterwards.emplace_back([this, error, waiter = std::move(*found)]() mutable {
+                auto words = key_ + ": the release of the holder's last ReentrantLease was not answered in time, and "
+                                    "the key is not claimed before";
+                FailsWith const failing(words);
+                waiter.lock.core()->store_log().record_error(error, std::move(words));
+                std::move(waiter.handler).post(error, ReentrantLease());
             });
-        complete(afterwards, std::move(*found), error);
+        else
+            complete(afterwards, std::move(*found), error);
         waiters_.erase(found);
         if (waiters_.empty())
             cancel_attempts();
@@ -320,6 +322,7 @@ void HeldKey::ask(Waiter const& waiter)
     waiter.lock.async_acquire(
         options, asio::bind_cancellation_slot(
                      attempt->cancel.slot(), [self = shared_from_this(), attempt](error_code error, Lease lease) {
+                         FailsWith const failing(DeliversDetails::take());
                          self->answered(attempt, error, std::move(lease));
                      }));
 }

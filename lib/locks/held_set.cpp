@@ -90,6 +90,12 @@ HeldSet::HeldSet(std::shared_ptr<Runtime> runtime, std::vector<Lease> leases)
 {
 }
 
+void HeldSet::leave_keys() noexcept
+{
+    for (auto& lease : leases_)
+        detail::LeaveKey<Lease>::of(lease);
+}
+
 HeldSet::~HeldSet()
 {
     if (!joined_ || released_ || joined_->forked())

@@ -135,7 +135,7 @@ void Holder::start(
     std::optional<locks::Refusal> refusal;
     state->change([&](auto&) { refusal = state->refuse(core, asked.key(), false); });
     if (refusal) {
-        core->store_log().refuse(refusal->error, std::move(refusal->words));
+        auto const failing = core->store_log().refuse(refusal->error, std::move(refusal->words));
         std::move(pending).complete_at_once(refusal->error, Result());
         return;
     }

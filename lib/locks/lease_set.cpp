@@ -16,6 +16,12 @@
 namespace tenure
 {
 
+void detail::LeaveKey<LeaseSet>::of(LeaseSet& set) noexcept
+{
+    if (set.held_)
+        set.held_->leave_keys();
+}
+
 LeaseSet::LeaseSet() noexcept = default;
 
 LeaseSet::LeaseSet(HeldPtr held) noexcept

@@ -60,6 +60,13 @@ template void ReentrantLock::start(
     ForHolder const&, AcquireOptions const&,
     asio::any_completion_handler<void(error_code, std::optional<ReentrantLease>)>);
 
+void detail::LeaveKey<ReentrantLease>::of(ReentrantLease& lease) noexcept
+{
+    // other ReentrantLeases need it
+    if (lease.depth() == 1)
+        LeaveKey<Lease>::of(lease.entry_->grant->lease);
+}
+
 ReentrantLease::ReentrantLease() noexcept = default;
 
 ReentrantLease::ReentrantLease(EntryPtr entry) noexcept

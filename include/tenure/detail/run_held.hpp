@@ -4,6 +4,7 @@
 #include <tenure/detail/handler_executor.hpp>
 #include <tenure/detail/handler_memory.hpp>
 #include <tenure/detail/on_cancel.hpp>
+#include <tenure/error.hpp>
 #include <tenure/options.hpp>
 #include <tenure/with_lease.hpp>
 
@@ -18,6 +19,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace tenure::detail
@@ -29,12 +31,13 @@ template <class Source, class Work, class Handler>
 class RunHeld : public std::enable_shared_from_this<RunHeld<Source, Work, Handler>>
 {
     using LeaseType = typename Source::lease_type;
+    static constexpr bool has_tasks = takes_tasks<Work, LeaseType>;
 
 public:
     RunHeld(Source source, AcquireOptions const& options, Work work, Handler& handler)
         : source_(std::move(source))
         , options_(options)
-        , work_(std::move(work))
+        , work_(kept(std::move(work)))
         , completes_on_(completion_executor(handler, source_.get_executor()))
         , strand_(handler_executor(handler, source_.get_executor()))
         , handler_(std::move(handler))
@@ -59,6 +62,23 @@ public:
     [[nodiscard]] Handler take_handler() noexcept { return std::move(handler_); }
 
 private:
+    [[nodiscard]] static auto kept(Work work)
+    {
+        if constexpr (has_tasks)
+            return SharedWork<Work>{std::make_shared<Work>(std::move(work))};
+        else
+            return work;
+    }
+
+    /** The work for one lease. */
+    [[nodiscard]] auto work_once()
+    {
+        if constexpr (has_tasks)
+            return work_;
+        else
+            return std::ref(work_);
+    }
+
     void cancel(boost::asio::cancellation_type type)
     {
         // The work has side effects: it decides on its own whether `total` ends it, and with it the run.
@@ -77,7 +97,7 @@ private:
     {
         auto acquired = [self = this->shared_from_this()](error_code error, LeaseType lease) mutable {
             if (error)
-                complete(std::move(self), std::make_exception_ptr(boost::system::system_error(error)));
+                complete(std::move(self), exception_of(error));
             else if (self->cancelled_)
                 complete(std::move(self), aborted());
             else
@@ -91,7 +111,7 @@ private:
         auto token = lease.token();
         working_ = true;
         async_with_lease(
-            std::move(lease), std::ref(work_),
+            std::move(lease), work_once(),
             step([self = this->shared_from_this(), token = std::move(token)](std::exception_ptr failure) mutable {
                 self->working_ = false;
                 // the work may have lost another lease
@@ -106,7 +126,7 @@ private:
 
     [[nodiscard]] static std::exception_ptr aborted()
     {
-        return std::make_exception_ptr(boost::system::system_error(boost::asio::error::operation_aborted));
+        return std::make_exception_ptr(tenure::error(boost::asio::error::operation_aborted));
     }
 
     [[nodiscard]] static bool is_loss(std::exception_ptr const& failure)
@@ -137,7 +157,8 @@ private:
 
     Source source_;
     AcquireOptions options_;
-    Work work_;
+    /// shared with tasks, which may go on after the run
+    std::conditional_t<has_tasks, SharedWork<Work>, Work> work_;
     /// the handler's executor; kept running until the handler is called
     decltype(completion_executor(
         std::declval<Handler const&>(), std::declval<boost::asio::any_io_executor const&>())) completes_on_;

@@ -159,7 +159,7 @@ TEST_CASE_METHOD(
     REQUIRE(eventually([&] { return held.back().valid_until() > last + renewal_interval; }, 10s));
     for (std::size_t i = 0; i < count; ++i)
         if (!lost.contains(i) && held[i].token().cancelled())
-            FAIL("lease " << i << " was lost: " << to_string(held[i].token().reason()));
+            FAIL("lease " << i << " was lost: " << describe(held[i].token().reason()));
 }
 
 TEST_CASE_METHOD(ZookeeperTest, "the renewals of a thousand leases cost a server a few writes", "[zookeeper][many]")
