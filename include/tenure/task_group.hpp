@@ -91,7 +91,8 @@ public:
      *  the result of the run. `operation_aborted` after a cancellation is no failure.
      *
      *  @param task  a coroutine, or a function without parameters that returns one and is kept until the task has ended
-     *  @return false if the group takes no further task: this one is destroyed unstarted */
+     *  @return false if the group takes no further task: this one is destroyed unstarted, and the work is cancelled
+     *    again, because its last cancellation may have come between two operations */
     template <class Task>
         requires std::same_as<std::decay_t<Task>, boost::asio::awaitable<void>> || detail::TaskFunction<Task>
     bool spawn(Task&& task)
@@ -171,8 +172,10 @@ public:
 
     /** @param held  the lease and this object, which each task keeps alive
      *  @param run  also kept alive, until the run gives up its tasks
-     *  @param failed  called when a task has failed */
-    void begin(std::weak_ptr<void> held, std::weak_ptr<void> run, std::function<void()> failed);
+     *  @param failed  called when a task has failed
+     *  @param refused  called after a task was refused: the work goes on, although it was cancelled */
+    void begin(
+        std::weak_ptr<void> held, std::weak_ptr<void> run, std::function<void()> failed, std::function<void()> refused);
     /** The caller cancels the run. */
     void cancel(boost::asio::cancellation_type type);
     /** The lease is lost.

@@ -70,11 +70,10 @@ bool TaskGroup::State::start(asio::awaitable<void> work, Handler handler)
             });
     }
     task->handler = std::move(handler);
-    {
-        std::lock_guard const lock(mutex_);
-        if (closed() || task->run == nullptr)
-            return false;
-        ++open_;
+    if (!take()) {
+        if (task->run)
+            asio::post(strand_, [this, task] { refused_(); });
+        return false;
     }
     try {
         // the task keeps this object alive
@@ -83,6 +82,15 @@ bool TaskGroup::State::start(asio::awaitable<void> work, Handler handler)
         --open_;
         throw;
     }
+    return true;
+}
+
+bool TaskGroup::State::take()
+{
+    std::lock_guard const lock(mutex_);
+    if (closed())
+        return false;
+    ++open_;
     return true;
 }
 
@@ -128,11 +136,13 @@ void TaskGroup::State::notify(Task& task, std::exception_ptr failure)
         });
 }
 
-void TaskGroup::State::begin(std::weak_ptr<void> held, std::weak_ptr<void> run, std::function<void()> failed)
+void TaskGroup::State::begin(
+    std::weak_ptr<void> held, std::weak_ptr<void> run, std::function<void()> failed, std::function<void()> refused)
 {
     held_ = std::move(held);
     run_ = std::move(run);
     failed_ = std::move(failed);
+    refused_ = std::move(refused);
 }
 
 std::vector<TaskGroup::State::TaskPtr> TaskGroup::State::running() const
@@ -265,9 +275,10 @@ std::shared_ptr<Runtime> detail::TaskControl::runtime_of(CancellationToken const
     return token.state_ ? token.state_->shared_runtime() : nullptr;
 }
 
-void detail::TaskControl::begin(std::weak_ptr<void> held, std::weak_ptr<void> run, std::function<void()> failed)
+void detail::TaskControl::begin(
+    std::weak_ptr<void> held, std::weak_ptr<void> run, std::function<void()> failed, std::function<void()> refused)
 {
-    state_->begin(std::move(held), std::move(run), std::move(failed));
+    state_->begin(std::move(held), std::move(run), std::move(failed), std::move(refused));
 }
 
 void detail::TaskControl::cancel(asio::cancellation_type type)

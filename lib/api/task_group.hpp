@@ -42,7 +42,8 @@ public:
 
     // -- the run's --
 
-    void begin(std::weak_ptr<void> held, std::weak_ptr<void> run, std::function<void()> failed);
+    void begin(
+        std::weak_ptr<void> held, std::weak_ptr<void> run, std::function<void()> failed, std::function<void()> refused);
     /** The run ends without a loss.
      *  @param must_end  false: the work decides, which got `total` */
     void stop(bool must_end);
@@ -76,6 +77,8 @@ private:
     };
     using TaskPtr = std::shared_ptr<Task>;
 
+    /** Counts a task. False: the group takes no further one. Any thread. */
+    bool take();
     void run(asio::awaitable<void> work, TaskPtr const& task);
     void ended(TaskPtr const& task, std::exception_ptr failure);
     /** Passes the end of a task to its handler. */
@@ -103,6 +106,8 @@ private:
     std::weak_ptr<void> run_;
     /// ends the work when a task fails
     std::function<void()> failed_;
+    /// cancels the work again
+    std::function<void()> refused_;
     /// tasks that run
     std::vector<std::weak_ptr<Task>> tasks_;
     Stage stage_ = Stage::works;

@@ -121,6 +121,7 @@ private:
 
     void cancel_work(boost::asio::cancellation_type type)
     {
+        last_cancellation_ = type;
         if (works_)
             cancel_work_.emit(type);
     }
@@ -160,10 +161,16 @@ private:
     void begin_tasks(std::shared_ptr<LeasedWork> const& self)
     {
         if constexpr (has_tasks)
-            held_->control.begin(held_, self, [weak = std::weak_ptr(self)] {
-                if (auto const alive = weak.lock())
-                    alive->cancel_work(boost::asio::cancellation_type::terminal);
-            });
+            held_->control.begin(
+                held_, self,
+                [weak = std::weak_ptr(self)] {
+                    if (auto const alive = weak.lock())
+                        alive->cancel_work(boost::asio::cancellation_type::terminal);
+                },
+                [weak = std::weak_ptr(self)] {
+                    if (auto const alive = weak.lock())
+                        alive->cancel_work(alive->last_cancellation_);
+                });
     }
 
     void lost()
@@ -275,6 +282,8 @@ private:
     bool lost_ = false;
     /// ends the work
     boost::asio::cancellation_signal cancel_work_;
+    /// its last cancellation
+    boost::asio::cancellation_type last_cancellation_ = boost::asio::cancellation_type::none;
     /// ends the wait for the cancellation token
     boost::asio::cancellation_signal stop_waiting_;
     std::exception_ptr failure_;

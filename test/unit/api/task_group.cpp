@@ -279,6 +279,38 @@ TEST_CASE("a closed group destroys a task unstarted, with its handler uncalled")
     test.answer_release();
 }
 
+TEST_CASE("work that misses its cancellation between two operations is cancelled again when it spawns")
+{
+    TaskRun test;
+    bool const by_loss = GENERATE(false, true);
+    int accepted = 0;
+    test.start([&](Slot& granted, TaskGroup& tasks) -> asio::awaitable<void> {
+        test.slot = &granted;
+        // as a loop that looks at errors of its operations only
+        co_await asio::this_coro::throw_if_cancelled(false);
+        for (error_code error; !error;) {
+            auto const waited = co_await test.work_gate.async_wait(asio::as_tuple(asio::deferred));
+            error = std::get<0>(waited);
+            if (!error) {
+                ++accepted;
+                tasks.spawn(TaskRun::session(&test, "session"), asio::detached);
+            }
+        }
+        test.log.emplace_back("work ended");
+    });
+    test.work_gate.open();
+    test.runtime->run_ready();
+    CHECK(accepted == 1);
+    // an operation has completed, and its coroutine has not gone on
+    test.work_gate.open();
+    if (by_loss)
+        test.evict();
+    else
+        test.emit(CancelType::terminal);
+    CHECK(test.work_gate.waiting() == 0);
+    CHECK(std::ranges::find(test.log, "work ended") != test.log.end());
+}
+
 TEST_CASE("a task whose handler has a cancellation slot is cancelled by it")
 {
     TaskRun test;
