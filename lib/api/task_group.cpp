@@ -98,7 +98,8 @@ void TaskGroup::State::run(asio::awaitable<void> work, TaskPtr const& task)
 {
     if (stage_ != Stage::works) {
         // a signal that was emitted before does not reach it
-        work = asio::awaitable<void>();
+        // destroys it: an assignment would leak the coroutine (Boost 1.83)
+        static_cast<void>(asio::awaitable<void>(std::move(work)));
         ended(task, std::make_exception_ptr(boost::system::system_error(asio::error::operation_aborted)));
         return;
     }

@@ -311,6 +311,26 @@ TEST_CASE("work that misses its cancellation between two operations is cancelled
     CHECK(std::ranges::find(test.log, "work ended") != test.log.end());
 }
 
+TEST_CASE(
+    "a task that was taken and could not start before the end is destroyed, and its handler gets operation_aborted")
+{
+    TaskRun test;
+    auto const alive = std::make_shared<int>();
+    std::optional<error_code> told;
+    auto const unstarted = [](std::shared_ptr<int>) -> asio::awaitable<void> { co_return; };
+    test.start(test.work([&](TaskGroup& tasks) {
+        tasks.spawn([&]() -> asio::awaitable<void> {
+            co_await test.task_gate.async_wait(asio::deferred);
+            CHECK(tasks.spawn(unstarted(alive), [&](std::exception_ptr failure) { told = Ending(failure).code; }));
+            throw std::runtime_error("before it starts");
+        });
+    }));
+    test.task_gate.open();
+    test.runtime->run_ready();
+    CHECK(told == make_error_code(asio::error::operation_aborted));
+    CHECK(alive.use_count() == 1);
+}
+
 TEST_CASE("a task whose handler has a cancellation slot is cancelled by it")
 {
     TaskRun test;
