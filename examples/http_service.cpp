@@ -41,6 +41,13 @@ void report(std::exception_ptr failure)
         std::rethrow_exception(failure);
 }
 
+/** A filter for cancellations: Beast's operations notice `terminal` alone, and the end of a service begins with
+ * `total`. */
+asio::cancellation_type as_terminal(asio::cancellation_type type) noexcept
+{
+    return type == asio::cancellation_type::none ? type : asio::cancellation_type::terminal;
+}
+
 /** Answers the requests of one connection, and after the end of the work the one that it has. */
 asio::awaitable<void> handle_requests(tcp::socket socket, tenure::Slot& slot, tenure::TaskGroup& sessions)
 {
@@ -48,7 +55,7 @@ asio::awaitable<void> handle_requests(tcp::socket socket, tenure::Slot& slot, te
     boost::beast::flat_buffer received;
     for (bool alive = true; alive && !sessions.closed();) {
         // A session without a request ends at once in a drain (total); clients repeat a request that meets it.
-        co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+        co_await asio::this_coro::reset_cancellation_state(as_terminal);
         stream.expires_after(30s);
         http::request<http::empty_body> request;
         co_await http::async_read(stream, received, request, asio::deferred);
