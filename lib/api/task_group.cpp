@@ -196,7 +196,7 @@ void TaskGroup::State::cancel(asio::cancellation_type type)
 void TaskGroup::State::terminate(Instant limit)
 {
     close();
-    if (stage_ == Stage::given_up)
+    if (stage_ == Stage::over)
         return;
     bool const first = std::exchange(stage_, Stage::terminates) != Stage::terminates;
     auto const ends_at = limit + patience_with_tasks;
@@ -224,7 +224,7 @@ void TaskGroup::State::time_is_over()
 
 void TaskGroup::State::give_up()
 {
-    stage_ = Stage::given_up;
+    stage_ = Stage::over;
     alarm_.cancel();
     if (auto const left = size(); left > 0)
         runtime_->post([runtime = runtime_, lease = lease_, left] {
@@ -246,8 +246,10 @@ void TaskGroup::State::join(std::function<void(bool)> joined)
 void TaskGroup::State::notify_if_joined()
 {
     bool const all = size() == 0;
-    if (!joined_ || (!all && stage_ != Stage::given_up))
+    if (!joined_ || (!all && stage_ != Stage::over))
         return;
+    // a cancellation from now on sets no alarm
+    stage_ = Stage::over;
     alarm_.cancel();
     auto const joined = std::exchange(joined_, nullptr);
     joined(all);

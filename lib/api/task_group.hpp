@@ -62,8 +62,8 @@ private:
         drains,
         /// tasks got `terminal`
         terminates,
-        /// tasks ignored it
-        given_up
+        /// all have ended, or those that are left ignored it
+        over
     };
     /** A task that was taken. Owned by the functions that begin and end it. */
     struct Task {

@@ -114,8 +114,10 @@ private:
             std::move(lease), work_once(),
             step([self = this->shared_from_this(), token = std::move(token)](std::exception_ptr failure) mutable {
                 self->working_ = false;
+                // the token ends here, because the user's handler may end the context
+                bool const lost = tenure::is_loss(std::exchange(token, CancellationToken()).reason());
                 // the work may have lost another lease
-                if (!is_loss(failure) || !tenure::is_loss(token.reason()))
+                if (!lost || !is_loss(failure))
                     complete(std::move(self), failure);
                 else if (self->cancelled_)
                     complete(std::move(self), aborted());
