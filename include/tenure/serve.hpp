@@ -27,8 +27,8 @@ namespace tenure
 
 /** Options of `async_serve`. Trivially destructible on purpose: safe as a temporary inside a co_await expression. */
 struct ServeOptions {
-    /// how long the operations may go on after they got `total`, until they get `terminal`. 0 or more; 0: terminal at
-    /// once. At least the `TaskGroup::set_drain` of the work, whose tasks are else left behind
+    /// how long the operations may go on after they got `total`, until they get `terminal`. 0 or more; 0:
+    /// `terminal` follows at once. `terminal` also ends the drain of a `TaskGroup`
     std::chrono::milliseconds drain{0};
     /// the timeout of `Store::async_close`
     std::chrono::milliseconds close_within{5'000};

@@ -151,12 +151,13 @@ private:
 
     void stop()
     {
+        // also without a drain: after it `terminal` ends the drain of a TaskGroup
+        emit(asio::cancellation_type::total);
         if (options_.drain <= std::chrono::milliseconds{0}) {
             terminate();
             return;
         }
         stage_ = Stage::drains;
-        emit(asio::cancellation_type::total);
         wake_at(runtime_->now() + options_.drain);
     }
 

@@ -31,7 +31,7 @@ namespace tenure::test
 using namespace std::chrono_literals;
 using CancelType = asio::cancellation_type;
 
-/** Waits in virtual time until it is told to go on or is cancelled. */
+/** A wait in virtual time that ends when the gate is opened or the wait is cancelled. */
 class Gate
 {
 public:

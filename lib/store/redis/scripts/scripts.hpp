@@ -196,7 +196,7 @@ namespace tenure::redis::scripts
  *  number of freed keys, `how`. Answers '1'. */
 [[nodiscard]] Script const& notify_freed();
 
-/** As `tell_freed` with SPUBLISH. */
+/** As `notify_freed` with SPUBLISH. */
 [[nodiscard]] Script const& notify_freed_in_shard();
 
 /** Appends a name to a line whose keys are in other hash slots. KEYS: the line. ARGV: the name, '1' if an earlier
