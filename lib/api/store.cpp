@@ -114,8 +114,8 @@ void start_query(
 {
     auto const runtime = handle->core()->runtime();
     auto call = Query<Result>::template start<Query<Result>>({std::move(handler), runtime.get()}, runtime, honoured);
-    if (!handle->core()->same_process()) {
-        call->complete_at_once(make_error_code(errc::forked), Result{});
+    if (auto const& core = *handle->core(); !core.same_process() || core.is_closed()) {
+        call->complete_at_once(make_error_code(core.same_process() ? errc::closed : errc::forked), Result{});
         return;
     }
     runtime->strand().execute([handle = std::move(handle), call = std::move(call), ask = std::move(ask)]() mutable {
@@ -188,8 +188,8 @@ void Store::start_ready(HandlePtr const& handle, std::chrono::milliseconds timeo
     auto const core = handle->core();
     auto const readiness = Readiness::start<Readiness>(
         {std::move(handler), core->runtime().get()}, core->runtime(), detail::every_cancellation);
-    if (!core->same_process()) {
-        readiness->complete_at_once(make_error_code(errc::forked));
+    if (!core->same_process() || core->is_closed()) {
+        readiness->complete_at_once(make_error_code(core->same_process() ? errc::closed : errc::forked));
         return;
     }
     core->runtime()->strand().execute([handle, timeout, readiness] { readiness->begin(handle, timeout); });
@@ -200,8 +200,8 @@ void Store::start_close(HandlePtr const& handle, std::chrono::milliseconds timeo
     auto const core = handle->core();
     auto call = engine::Call<>::start(
         {std::move(handler), core->runtime().get()}, core->runtime(), detail::partial_cancellation);
-    if (!core->same_process()) {
-        call->complete_at_once(make_error_code(errc::forked));
+    if (!core->same_process() || core->is_closed()) {
+        call->complete_at_once(core->same_process() ? error_code() : make_error_code(errc::forked));
         return;
     }
     core->runtime()->strand().execute([core, timeout, call = std::move(call)]() mutable {

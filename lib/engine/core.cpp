@@ -227,7 +227,7 @@ void Core::withdraw(
 void Core::handle_gone() noexcept
 {
     has_users_.store(false, std::memory_order_release);
-    if (!same_process() || abandoned() || over_.load(std::memory_order_acquire))
+    if (!same_process() || abandoned() || is_closed())
         return;
     try {
         runtime_->post([self = shared_from_this()] {

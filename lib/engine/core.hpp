@@ -87,6 +87,8 @@ public:
 
     /** True while acquisitions end with errc::closed. */
     [[nodiscard]] bool refuses_claims() const noexcept { return refuses_claims_; }
+    /** True once the store is closed. Thread-safe. */
+    [[nodiscard]] bool is_closed() const noexcept { return over_.load(std::memory_order_acquire); }
 
     /** Adds a reader of the store, which does not keep the store open. False: the store is being closed. */
     [[nodiscard]] bool add(std::shared_ptr<Follower> follower);

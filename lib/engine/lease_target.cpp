@@ -54,8 +54,8 @@ void LeaseTarget::acquire(
     AcquireOptions const& options, bool is_try, AcquireHandler handler, asio::cancellation_slot slot)
 {
     auto const& core = handle_->core();
-    if (!core->same_process()) {
-        handler(Known::at_once, make_error_code(errc::forked), Lease());
+    if (!core->same_process() || core->is_closed()) {
+        handler(Known::at_once, make_error_code(core->same_process() ? errc::closed : errc::forked), Lease());
         return;
     }
     auto terms = terms_;

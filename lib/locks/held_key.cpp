@@ -99,6 +99,9 @@ void HeldKey::acquire(
             afterwards.emplace_back([&handler, hold = reenter(grant)]() mutable {
                 std::move(handler).complete_at_once({}, std::move(hold));
             });
+        } else if (core->is_closed()) {
+            afterwards.emplace_back(
+                [&handler] { std::move(handler).complete_at_once(make_error_code(errc::closed), ReentrantLease()); });
         } else {
             if (!key) {
                 key = std::make_shared<HeldKey>(holder, asked);

@@ -19,6 +19,19 @@ namespace tenure::locks
 
 using std::chrono::milliseconds;
 
+namespace
+{
+
+/** True if each of several locks refuses the options, or the store of the first one is closed. */
+bool refuses(OrderedLocks const& locks, AcquireOptions const& options, bool is_try)
+{
+    auto const& core = locks.core();
+    auto const wait = options.wait.value_or(milliseconds{0});
+    return core.is_closed() || wait < milliseconds{0} || (is_try && wait != milliseconds{0}) || options.prefer;
+}
+
+} // namespace
+
 void MultiAcquisition::start_single(
     OrderedLocks const& locks, AcquireOptions const& options, bool is_try, Handler handler)
 {
@@ -39,7 +52,8 @@ void MultiAcquisition::start_single(
 void MultiAcquisition::start(
     std::shared_ptr<OrderedLocks const> locks, AcquireOptions const& options, bool is_try, Handler handler)
 {
-    if (locks->size() == 1) {
+    // the first lock refuses what no lock accepts
+    if (locks->size() == 1 || refuses(*locks, options, is_try)) {
         start_single(*locks, options, is_try, std::move(handler));
         return;
     }
@@ -82,11 +96,6 @@ void MultiAcquisition::begin()
 store::Request<error_code> MultiAcquisition::in_steps(std::shared_ptr<MultiAcquisition> self)
 {
     auto const wait = *self->options_.wait;
-    if (wait < milliseconds{0} || (self->is_try_ && wait != milliseconds{0}) || self->options_.prefer) {
-        // a single lock refuses the same options, with a better error text
-        auto refused = self->acquire({0}, self->options_);
-        co_await refused;
-    }
     while (!self->ends_with_) {
         auto missing = self->missing();
         if (missing.empty())

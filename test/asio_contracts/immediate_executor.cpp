@@ -12,6 +12,7 @@
 #include <tenure/reentrant_lock.hpp>
 #include <tenure/slot_pool.hpp>
 #include <tenure/view.hpp>
+#include <tenure/with_lease.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -25,6 +26,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -133,6 +135,37 @@ void for_each_known_at_once(Visit visit)
     visit("acquisition of a set of one with a negative wait", [](auto& test, auto handler) {
         MultiLock(*test.store, {.keys = {"one"}, .ttl = 1h}).async_acquire(-1ms, std::move(handler));
     });
+    visit("acquisition of a set of two with a negative wait", [](auto& test, auto handler) {
+        MultiLock(*test.store, {.keys = {"one", "two"}, .ttl = 1h}).async_acquire(-1ms, std::move(handler));
+    });
+    visit("try of a set of two that would wait", [](auto& test, auto handler) {
+        AcquireOptions const waits{.wait = 1s};
+        MultiLock(*test.store, {.keys = {"one", "two"}, .ttl = 1h}).async_try_acquire(waits, std::move(handler));
+    });
+    visit("acquisition in a closed store", [](auto& test, auto handler) {
+        test.close();
+        test.pool.async_acquire(std::move(handler));
+    });
+    visit("acquisition of a set of two in a closed store", [](auto& test, auto handler) {
+        test.close();
+        MultiLock(*test.store, {.keys = {"one", "two"}, .ttl = 1h}).async_acquire(std::move(handler));
+    });
+    visit("acquisition of a ReentrantLease in a closed store", [](auto& test, auto handler) {
+        test.close();
+        ReentrantLock(*test.store, {.key = "other", .ttl = 1h}).async_acquire(test.holder, std::move(handler));
+    });
+    visit("wait for a closed store to become ready", [](auto& test, auto handler) {
+        test.close();
+        test.store->async_ready(1s, std::move(handler));
+    });
+    visit("inspection in a closed store", [](auto& test, auto handler) {
+        test.close();
+        test.store->async_inspect(named_key("job"), std::move(handler));
+    });
+    visit("closing a closed store", [](auto& test, auto handler) {
+        test.close();
+        test.store->async_close(1s, std::move(handler));
+    });
     visit("acquisition of a ReentrantLease with a negative wait", [](auto& test, auto handler) {
         test.reentrant.async_acquire(-1ms, std::move(handler));
     });
@@ -239,6 +272,34 @@ TEST_CASE("operations of objects without a grant complete through the bound imme
     LeaseSet().async_release(test.handler());
     ReentrantLease().async_renew(test.handler());
     CHECK(test.runs == 5);
+}
+
+TEST_CASE("work under a lease that is empty or released completes through the bound immediate executor")
+{
+    ImmediateTest test;
+    auto const work = [](Lease&) -> asio::awaitable<int> {
+        FAIL("the work was called");
+        co_return 0;
+    };
+    std::exception_ptr failure;
+    auto const handler = [&] {
+        return asio::bind_immediate_executor(
+            InlineExecutor{&test.runs}, [&](std::exception_ptr error, int) { failure = std::move(error); });
+    };
+    async_with_lease(Lease(), work, handler());
+    CHECK(test.runs == 1);
+    CHECK(std::exchange(failure, nullptr));
+    test.lease.async_release([](error_code, ReleaseOutcome) {});
+    async_with_lease(std::move(test.lease), work, handler());
+    CHECK(test.runs == 2);
+    CHECK(std::exchange(failure, nullptr));
+    ImmediateTest without;
+    without.lease.async_release([](error_code, ReleaseOutcome) {});
+    async_with_lease(
+        std::move(without.lease), work, [&](std::exception_ptr error, int) { failure = std::move(error); });
+    CHECK_FALSE(failure);
+    without.runtime->run_ready();
+    CHECK(failure);
 }
 
 TEST_CASE("any_completion_handler passes on the immediate executor")

@@ -11,7 +11,9 @@
 #include <tenure/lease.hpp>
 #include <tenure/task_group.hpp>
 
+#include <boost/asio/append.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_immediate_executor.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -96,6 +98,10 @@ public:
 
     static void start(std::shared_ptr<LeasedWork> self)
     {
+        if (self->has_no_lease()) {
+            complete_at_once(std::move(self));
+            return;
+        }
         auto cancel = [weak = std::weak_ptr(self)](boost::asio::cancellation_type type) {
             if (auto alive = weak.lock())
                 boost::asio::dispatch(alive->strand_, [weak, type] {
@@ -129,11 +135,10 @@ private:
     void spawn()
     {
         auto self = this->shared_from_this();
-        // empty, or given away before by a release or detachment
-        if (held_->lease.empty() || (token_.cancelled() && !is_loss(token_.reason()))) {
-            failure_ = std::make_exception_ptr(error(make_error_code(errc::released)));
-            values_.emplace();
-            release();
+        if (has_no_lease()) {
+            clear_slot();
+            refuse();
+            complete(std::move(self));
             return;
         }
         begin_tasks(self);
@@ -156,6 +161,34 @@ private:
         } catch (...) {
             finished(std::current_exception(), Values());
         }
+    }
+
+    /** The lease is empty, or was given away by a release or detachment. */
+    [[nodiscard]] bool has_no_lease() const
+    {
+        return held_->lease.empty() || (token_.cancelled() && !is_loss(token_.reason()));
+    }
+
+    void refuse()
+    {
+        failure_ = std::make_exception_ptr(error(make_error_code(errc::released)));
+        values_.emplace();
+    }
+
+    /** Calls the handler through its immediate executor, which posts unless the user bound another. */
+    static void complete_at_once(std::shared_ptr<LeasedWork> self)
+    {
+        self->refuse();
+        auto results = std::tuple_cat(std::tuple(std::move(self->failure_)), *std::move(self->values_));
+        auto handler = std::move(self->handler_);
+        auto const immediate =
+            boost::asio::get_associated_immediate_executor(handler, self->held_->lease.get_executor());
+        self.reset();
+        std::apply(
+            [&](auto&... result) {
+                boost::asio::dispatch(immediate, boost::asio::append(std::move(handler), std::move(result)...));
+            },
+            results);
     }
 
     void begin_tasks(std::shared_ptr<LeasedWork> const& self)
@@ -222,6 +255,11 @@ private:
     {
         failure_ = outcome(failure_);
         stop_waiting_.emit(boost::asio::cancellation_type::terminal);
+        clear_slot();
+    }
+
+    void clear_slot()
+    {
         if (auto slot = boost::asio::get_associated_cancellation_slot(handler_); slot.is_connected())
             slot.clear();
     }
