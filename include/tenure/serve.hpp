@@ -112,4 +112,13 @@ template <class... Arguments>
     }
 }
 
+/** Overload with default options. */
+template <class Operation, class... Arguments>
+    requires(!std::is_convertible_v<Operation, ServeOptions const&>)
+[[nodiscard]] auto async_serve(Store const& store, Operation&& operation, Arguments&&... arguments)
+{
+    return async_serve(
+        store, ServeOptions{}, std::forward<Operation>(operation), std::forward<Arguments>(arguments)...);
+}
+
 } // namespace tenure

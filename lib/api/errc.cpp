@@ -14,7 +14,7 @@ char const* describe(errc value) noexcept
 {
     switch (value) {
     case errc::timed_out:
-        return "all keys stayed held by others until the wait ended: wait longer, or enlarge the pool";
+        return "others held it until the wait ended: wait longer, or enlarge the pool if it is one";
     case errc::store_unavailable:
         return "the store did not answer in time: check that it runs and can be reached (Store::diagnostics() has "
                "details)";

@@ -187,8 +187,9 @@ private:
         if (left_ > 0)
             runtime_->post([runtime = runtime_, left = left_] {
                 runtime->log(
-                    LogLevel::error,
-                    "the service ends, and " + std::to_string(left) + " of its operations ignore their cancellation");
+                    LogLevel::error, "the service ends, and " + std::to_string(left) +
+                                         " of its operations have not ended a second after their cancellation: they "
+                                         "ignore it, or a store does not answer a release");
             });
         store_.async_close(options_.close_within, asio::bind_executor(strand_, [self = shared_from_this()](error_code) {
                                self->signals_.reset();

@@ -126,7 +126,7 @@ void start_query(
         auto const deadline =
             Deadline(core->runtime()->now() + answer_limit, Deadline::Mark(call, &call->mark())).with_one_attempt();
         ask(*core, deadline, [core, call](error_code error, Result result, std::string detail) {
-            FailsWith const failing(detail);
+            FailsWith const failing(core->store_log().of_store(detail));
             if (error && !call->over())
                 core->store_log().record_error(error, std::move(detail));
             call->complete(error, std::move(result));

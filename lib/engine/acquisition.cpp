@@ -409,7 +409,7 @@ void Acquisition::drop_claims(bool any_unanswered)
 void Acquisition::record_error(error_code error, std::string detail)
 {
     failed_with_ = error;
-    failed_why_ = error_details(detail);
+    failed_why_ = error_details(store_log_.of_store(detail));
     store_log_.record_error(error, std::move(detail));
 }
 
@@ -417,7 +417,7 @@ void Acquisition::note_failure(Failure const& failure)
 {
     if (!failure.was_dropped()) {
         failed_with_ = failure.error;
-        failed_why_ = error_details(failure.detail);
+        failed_why_ = error_details(store_log_.of_store(failure.detail));
     }
     store_log_.failed(failure, StoreLog::Asked::by_caller);
 }

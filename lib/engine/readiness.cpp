@@ -66,7 +66,7 @@ void Readiness::answered(ReadyReply const& reply)
         last_detail_ = failure->detail;
     }
     if (failure->fatal) {
-        FailsWith const failing(failure->detail);
+        FailsWith const failing(handle_->core()->store_log().of_store(failure->detail));
         complete(failure->error);
     } else
         ask_later();
@@ -90,7 +90,7 @@ void Readiness::time_is_over()
             store_log.store() + ": no answer before the timeout: check the address, and that the server runs";
         store_log.record_error(last_, last_detail_);
     }
-    FailsWith const failing(last_detail_);
+    FailsWith const failing(handle_->core()->store_log().of_store(last_detail_));
     complete(last_);
 }
 

@@ -115,6 +115,11 @@ FailsWith StoreLog::refuse(error_code error, std::string words)
     return FailsWith(std::move(words));
 }
 
+std::string StoreLog::of_store(std::string const& words) const
+{
+    return words.empty() || words.starts_with(store_) ? words : store_ + ": " + words;
+}
+
 Diagnostics StoreLog::diagnostics() const
 {
     Diagnostics result;

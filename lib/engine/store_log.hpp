@@ -63,6 +63,8 @@ public:
     [[nodiscard]] FailsWith refuse(error_code error, std::string words);
 
     [[nodiscard]] std::string const& store() const noexcept { return store_; }
+    /** The words of a failure for the caller, which name the store first. */
+    [[nodiscard]] std::string of_store(std::string const& words) const;
     [[nodiscard]] Diagnostics diagnostics() const;
 
     /** The store is closed: what failed until then is of no interest. */

@@ -181,6 +181,8 @@ private:
         self->refuse();
         auto results = std::tuple_cat(std::tuple(std::move(self->failure_)), *std::move(self->values_));
         auto handler = std::move(self->handler_);
+        // kept running until the handler is on its way
+        auto const completes_on = std::move(self->completes_on_);
         auto const immediate =
             boost::asio::get_associated_immediate_executor(handler, self->held_->lease.get_executor());
         self.reset();

@@ -82,9 +82,9 @@ TEST_CASE("each of two failed acquisitions gets the words of its own failure")
     test.test.backend->answer(test.test.backend->claims, refusal("NOPERM second"));
     test.test.runtime->run_ready();
     CHECK(one.code == make_error_code(errc::permission_denied));
-    CHECK(one.details == "NOPERM first");
-    CHECK(two.details == "NOPERM second");
-    CHECK_THAT(one.what, ContainsSubstring("permission") && ContainsSubstring("(NOPERM first)"));
+    CHECK(one.details == "scripted://: NOPERM first");
+    CHECK(two.details == "scripted://: NOPERM second");
+    CHECK_THAT(one.what, ContainsSubstring("permission") && ContainsSubstring("(scripted://: NOPERM first)"));
 }
 
 TEST_CASE("a success under with_details has no exception, and passes the lease")
@@ -146,7 +146,7 @@ TEST_CASE("options that are refused, queries, readiness and several locks have d
         test.first.async_inspect(outcome.handler());
         test.test.runtime->run_ready();
         test.answer(backend.inspections, refusal("NOPERM inspect"));
-        CHECK(outcome.details == "NOPERM inspect");
+        CHECK(outcome.details == "scripted://: NOPERM inspect");
     }
     SECTION("readiness")
     {
@@ -154,7 +154,7 @@ TEST_CASE("options that are refused, queries, readiness and several locks have d
         test.test.store->async_ready(2s, outcome.handler());
         test.test.runtime->run_ready();
         test.answer(backend.readies, refusal("NOAUTH"));
-        CHECK(outcome.details == "NOAUTH");
+        CHECK(outcome.details == "scripted://: NOAUTH");
     }
     SECTION("several locks")
     {
@@ -166,7 +166,7 @@ TEST_CASE("options that are refused, queries, readiness and several locks have d
         test.answer(backend.claims, refusal("NOPERM second"));
         while (!backend.releases.empty())
             test.answer(backend.releases, Released{});
-        CHECK(outcome.details == "NOPERM second");
+        CHECK(outcome.details == "scripted://: NOPERM second");
     }
     SECTION("a reentrant lock")
     {
@@ -176,7 +176,7 @@ TEST_CASE("options that are refused, queries, readiness and several locks have d
         lock.async_acquire(holder, outcome.handler());
         test.test.runtime->run_ready();
         test.answer(backend.claims, refusal("NOPERM again"));
-        CHECK(outcome.details == "NOPERM again");
+        CHECK(outcome.details == "scripted://: NOPERM again");
     }
     SECTION("a run")
     {
@@ -186,7 +186,7 @@ TEST_CASE("options that are refused, queries, readiness and several locks have d
             [&](std::exception_ptr failure) { outcome(failure); });
         test.test.runtime->run_ready();
         test.answer(backend.claims, refusal("NOPERM run"));
-        CHECK(outcome.details == "NOPERM run");
+        CHECK(outcome.details == "scripted://: NOPERM run");
     }
 }
 
@@ -200,7 +200,7 @@ TEST_CASE("details pass through the handler's own executor")
     test.answer(test.test.backend->claims, refusal("NOPERM"));
     CHECK_FALSE(outcome.called);
     context.run();
-    CHECK(outcome.details == "NOPERM");
+    CHECK(outcome.details == "scripted://: NOPERM");
 }
 
 TEST_CASE("an error without details has the message alone")

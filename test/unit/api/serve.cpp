@@ -147,7 +147,7 @@ TEST_CASE("a service ends a second after terminal, although an operation ignores
     CHECK_FALSE(test.result);
     test.runtime->run_for(10ms);
     CHECK(test.result == error_code());
-    CHECK(test.runtime->logged("1 of its operations ignore their cancellation"));
+    CHECK(test.runtime->logged("1 of its operations have not ended a second after their cancellation"));
     test.gate.open();
     test.runtime->run_ready();
 }
@@ -228,7 +228,23 @@ TEST_CASE("SIGTERM ends a service")
     CHECK(*result == nullptr);
 }
 
-TEST_CASE("async_serve is awaited with default options in a coroutine")
+TEST_CASE("async_serve takes operations without options")
+{
+    asio::io_context context;
+    auto const store = open_store(context, MemoryConfig{});
+    int served = 0;
+    auto const operation = [&]() -> asio::awaitable<void> {
+        ++served;
+        co_return;
+    };
+    bool ended = false;
+    async_serve(store, operation, operation, [&](std::exception_ptr failure) { ended = !failure; });
+    context.run_for(10s);
+    CHECK(served == 2);
+    CHECK(ended);
+}
+
+TEST_CASE("async_serve is awaited in a coroutine")
 {
     asio::io_context context;
     auto const store = open_store(context, MemoryConfig{});
