@@ -45,6 +45,7 @@ set(TENURE_PUBLIC_HEADERS
     stores/endpoint.hpp
     stores/etcd.hpp
     stores/etcd_config.hpp
+    stores/file.hpp
     stores/memory.hpp
     stores/redis.hpp
     stores/redis_cluster.hpp

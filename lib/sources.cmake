@@ -68,6 +68,7 @@ target_sources(
     runtime/repeated_causes.cpp
     runtime/strand.cpp
     store/etcd/config.cpp
+    store/file/config.cpp
     store/claim_window.cpp
     store/memory/backend.cpp
     store/memory/domain.cpp
@@ -182,6 +183,31 @@ if(TENURE_ETCD)
       store/etcd/leases/proofs.cpp
       store/etcd/leases/rebind.cpp
       store/etcd/leases/renewals.cpp
+  )
+endif()
+
+if(TENURE_FILE)
+  target_sources(
+    tenure
+    PRIVATE
+      store/file/backend.cpp
+      store/file/claim.cpp
+      store/file/descriptor.cpp
+      store/file/directory.cpp
+      store/file/fork_closed.cpp
+      store/file/inspect.cpp
+      store/file/layout.cpp
+      store/file/line.cpp
+      store/file/lock_attempt.cpp
+      store/file/machine_clock.cpp
+      store/file/other_holders.cpp
+      store/file/own_holder.cpp
+      store/file/range_file.cpp
+      store/file/release.cpp
+      store/file/renew.cpp
+      store/file/session.cpp
+      store/file/sweep.cpp
+      store/file/watches.cpp
   )
 endif()
 

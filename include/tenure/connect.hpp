@@ -17,6 +17,8 @@ namespace tenure
  *
  *  | URL | store |
  *  | --- | --- |
+ *  | `file:///path[?any_filesystem=true]`, `file:` | a directory that processes of this machine share; without a path, this
+ * user's directory |
  *  | `memory://`, `memory://NAME` | inside this process; stores opened with the same name share their keys |
  *  | `redis://[[user]:password@]host[:port][/database]` | one Redis or Valkey server |
  *  | `rediss://...` | the same over TLS; options `?tls_ca=`, `tls_cert=`, `tls_key=`, `tls_server_name=` |

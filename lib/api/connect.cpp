@@ -3,6 +3,7 @@
 #include <tenure/backend/runtime.hpp>
 #include <tenure/connect.hpp>
 #include <tenure/stores/etcd.hpp>
+#include <tenure/stores/file.hpp>
 #include <tenure/stores/memory.hpp>
 #include <tenure/stores/redis.hpp>
 #include <tenure/stores/redis_cluster.hpp>
@@ -12,6 +13,7 @@
 
 #include "config/url.hpp"
 #include "store/etcd/config.hpp"
+#include "store/file/config.hpp"
 #include "store/memory/backend.hpp"
 #include "store/redis/backend.hpp"
 #include "store/redis/cluster/backend.hpp"
@@ -22,6 +24,9 @@
 
 #if TENURE_HAS_ETCD
 #include "store/etcd/backend.hpp"
+#endif
+#if TENURE_HAS_FILE
+#include "store/file/backend.hpp"
 #endif
 #if TENURE_HAS_ZOOKEEPER
 #include "store/zookeeper/backend.hpp"
@@ -98,6 +103,22 @@ Store open_etcd(asio::any_io_executor executor, EtcdConfig config, StoreOptions 
         });
 }
 
+Store open_file(asio::any_io_executor executor, FileConfig config, StoreOptions options)
+{
+    return open(
+        std::move(executor), std::move(options),
+        [&config]([[maybe_unused]] auto const& runtime) -> std::shared_ptr<Backend> {
+#if TENURE_HAS_FILE
+            return file::make_backend(runtime, config);
+#else
+            file::check_config(config);
+            throw std::invalid_argument(
+                file::describe(config) + ": this build of tenure is without the store in a directory; build tenure "
+                                         "with -DTENURE_FILE=ON (Conan: -o tenure/*:file=True)");
+#endif
+        });
+}
+
 Store open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config, StoreOptions options)
 {
     return open(
@@ -139,6 +160,7 @@ Store open_url(asio::any_io_executor executor, Url const& url, StoreOptions opti
 }
 
 constexpr StoreKind store_kinds[]{
+    {schemes::file, open_url<FileConfig, file::config_from, open_file>},
     {schemes::memory, open_url<MemoryConfig, memory_config_from, open_memory>},
     {schemes::redis, open_url<RedisConfig, redis::config_from, open_redis>},
     {schemes::redis_socket, open_url<RedisConfig, redis::config_from, open_redis>},

@@ -12,6 +12,7 @@ MAY_INCLUDE = {
     "config": [],
     "net": ["runtime", "config"],
     "store": ["runtime", "config"],
+    "store/file": ["runtime", "config", "store"],
     "store/memory": ["runtime", "config", "store"],
     "store/redis": ["runtime", "config", "net", "store"],
     "store/redis/wire": ["runtime"],

@@ -1,0 +1,52 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/detail/api.hpp>
+#include <tenure/detail/execution_context.hpp>
+#include <tenure/store.hpp>
+
+#include <string>
+#include <utility>
+
+namespace tenure
+{
+
+/** A directory that the processes of one machine share: a store without a server (Linux).
+ *
+ *  Processes exclude each other if they name the same directory of the same machine, in any container that mounts it.
+ *  A reboot frees all keys. A key is free within milliseconds after its holder's process has ended.
+ */
+struct FileConfig {
+    /// absolute path; created for this user alone if it is missing and its parent exists. Empty: `/run/tenure/UID` if
+    /// there is a `/run/tenure`, else `/tmp/tenure-UID`
+    std::string directory = {};
+    /// also use a file system that is not known to keep the rules of this store, such as NFS. Leases may then overlap
+    bool any_filesystem = false;
+};
+
+/** Leases in a directory. Returns at once; the directory is opened when first needed.
+ *  @throws std::invalid_argument naming field, value and rule, or saying that this build of the library is without it
+ */
+[[nodiscard]] TENURE_API Store open_file(asio::any_io_executor executor, FileConfig config, StoreOptions options);
+
+/** Overload with default options. Not a default argument: g++ 12 destroys it twice if the call contains a `co_await`.
+ */
+[[nodiscard]] inline Store open_file(asio::any_io_executor executor, FileConfig config)
+{
+    return open_file(std::move(executor), std::move(config), StoreOptions{});
+}
+
+/** Overload that takes the executor of a context. */
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store open_file(Context& context, FileConfig config, StoreOptions options)
+{
+    return open_file(context.get_executor(), std::move(config), std::move(options));
+}
+/** Overload with default `StoreOptions`, which takes the executor of a context. */
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store open_file(Context& context, FileConfig config)
+{
+    return open_file(context.get_executor(), std::move(config), StoreOptions{});
+}
+
+} // namespace tenure

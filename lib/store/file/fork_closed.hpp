@@ -1,0 +1,21 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+namespace tenure::file
+{
+
+/** Closes a descriptor in every child that this process forks: a child that kept a holder file open would keep the keys
+ *  of a dead parent taken. In the child the number then refers to /dev/null, so that its owner may close it as ever. */
+class ForkClosed
+{
+public:
+    explicit ForkClosed(int number);
+    ForkClosed(ForkClosed const&) = delete;
+    ForkClosed& operator=(ForkClosed const&) = delete;
+    ~ForkClosed();
+
+private:
+    int number_;
+};
+
+} // namespace tenure::file
