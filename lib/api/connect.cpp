@@ -160,8 +160,8 @@ Store open_url(asio::any_io_executor executor, Url const& url, StoreOptions opti
 }
 
 constexpr StoreKind store_kinds[]{
-    {schemes::file, open_url<FileConfig, file::config_from, open_file>},
     {schemes::memory, open_url<MemoryConfig, memory_config_from, open_memory>},
+    {schemes::file, open_url<FileConfig, file::config_from, open_file>},
     {schemes::redis, open_url<RedisConfig, redis::config_from, open_redis>},
     {schemes::redis_socket, open_url<RedisConfig, redis::config_from, open_redis>},
     {schemes::redis_sentinel, open_url<RedisSentinelConfig, redis::sentinel_config_from, open_redis_sentinel>},

@@ -112,7 +112,8 @@ private:
         if (fork_generation() != generation_)
             return Failure::not_sent(errc::forked, "the directory was opened by a parent process");
         if (session_ != nullptr && session_->lost()) {
-            runtime_->log(LogLevel::warning, other_directory(*session_).detail);
+            runtime_->log(
+                LogLevel::warning, description_ + ": the directory was deleted or replaced; all leases are lost");
             session_->close();
             session_.reset();
             watches_->interrupt();
