@@ -27,6 +27,7 @@
 #endif
 #if TENURE_HAS_FILE
 #include "store/file/backend.hpp"
+#include "store/file/fork_closed.hpp"
 #endif
 #if TENURE_HAS_ZOOKEEPER
 #include "store/zookeeper/backend.hpp"
@@ -117,6 +118,15 @@ Store open_file(asio::any_io_executor executor, FileConfig config, StoreOptions 
                                          "with -DTENURE_FILE=ON (Conan: -o tenure/*:file=True)");
 #endif
         });
+}
+
+std::vector<int> holder_descriptors()
+{
+#if TENURE_HAS_FILE
+    return file::fork_closed_descriptors();
+#else
+    return {};
+#endif
 }
 
 Store open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config, StoreOptions options)

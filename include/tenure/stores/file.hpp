@@ -7,6 +7,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tenure
 {
@@ -48,5 +49,13 @@ template <detail::ExecutionContext Context>
 {
     return open_file(context.get_executor(), std::move(config), StoreOptions{});
 }
+
+/** The descriptors by which this process keeps the keys of all its stores in directories.
+ *
+ *  Its keys are free once no process has them open. Hand them to a helper process, by a Unix socket, if work goes on
+ * after this process has died: the helper keeps them until that work has ended, or the ttl is over. Children of fork
+ * get none.
+ *  @par Thread safety  Safe from any thread. The numbers are valid until a store is closed. */
+[[nodiscard]] TENURE_API std::vector<int> holder_descriptors();
 
 } // namespace tenure

@@ -42,7 +42,7 @@ std::uint64_t next_token(std::uint64_t last)
     return std::max(last + 1, static_cast<std::uint64_t>(wall));
 }
 
-ClaimReply grant(Session& session, RangeFile const& file, Search const& search, Place const& place, Instant since)
+ClaimReply grant(Session& session, RangeFilePtr const& file, Search const& search, Place const& place, Instant since)
 {
     auto const& request = search.request;
     if (request.owner.size() > longest_value - 9) // "resting/"
@@ -52,6 +52,8 @@ ClaimReply grant(Session& session, RangeFile const& file, Search const& search, 
     if (auto* const failure = std::get_if<Failure>(&taken))
         return std::move(*failure);
     auto& tenancy = std::get<std::shared_ptr<Tenancy>>(taken);
+    tenancy->file = file;
+    tenancy->slot = place.slot;
     Record record;
     auto const& last = current(place.pair);
     record.token = request.fencing ? next_token(last.token) : last.token;
@@ -62,7 +64,7 @@ ClaimReply grant(Session& session, RangeFile const& file, Search const& search, 
     record.cell = tenancy->cell;
     record.set_value(request.owner);
     std::optional<Failure> failure;
-    if (!file.write(place.slot, place.pair, record))
+    if (!file->write(place.slot, place.pair, record))
         failure = failed_call(errno, "cannot write a record in " + session.directory().path());
     else if (!session.intact())
         failure = other_directory(session);
@@ -80,7 +82,7 @@ ClaimReply grant(Session& session, RangeFile const& file, Search const& search, 
 }
 
 /** Looks for a key while the segment is locked. Unset: none is free. */
-std::optional<ClaimReply> claim_in(Session& session, RangeFile const& file, Segment const& segment, Search& search)
+std::optional<ClaimReply> claim_in(Session& session, RangeFilePtr const& file, Segment const& segment, Search& search)
 {
     // The clock first: a holder that renews meanwhile only makes the key look older than it is.
     auto const since = session.runtime().now();
@@ -95,7 +97,7 @@ std::optional<ClaimReply> claim_in(Session& session, RangeFile const& file, Segm
     for (std::uint32_t done = 0; done < segment.count && !own && (look_for_own || !free);) {
         // a few at first, since one of the first keys is mostly free
         auto const count = std::min<std::uint32_t>(segment.count - done, done == 0 ? 16 : 1024);
-        if (!file.read(segment.slot + done, count, pairs))
+        if (!file->read(segment.slot + done, count, pairs))
             return failed_call(errno, "cannot read in " + session.directory().path());
         for (std::uint32_t i = 0; i < count && !own && (look_for_own || !free); ++i) {
             auto const& record = current(pairs[i]);
@@ -157,7 +159,7 @@ store::Request<ClaimReply> claim(Context context, ClaimRequest request)
             auto const& segment = segments[at];
             auto locking = session.lock(segment.stem, records(segment.slot, segment.count));
             auto locked = co_await locking;
-            auto reply = claim_in(session, *locked.file(), segment, search);
+            auto reply = claim_in(session, locked.file(), segment, search);
             locked.unlock();
             if (reply) {
                 if (request.waits != Waits::no && std::holds_alternative<Granted>(*reply))

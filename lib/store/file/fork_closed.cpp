@@ -71,4 +71,10 @@ ForkClosed::~ForkClosed()
     std::erase(registry().numbers, number_);
 }
 
+std::vector<int> fork_closed_descriptors()
+{
+    std::lock_guard const lock(registry().mutex);
+    return registry().numbers;
+}
+
 } // namespace tenure::file

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <vector>
+
 namespace tenure::file
 {
 
@@ -17,5 +19,8 @@ public:
 private:
     int number_;
 };
+
+/** All descriptors that such objects have. */
+[[nodiscard]] std::vector<int> fork_closed_descriptors();
 
 } // namespace tenure::file

@@ -87,7 +87,7 @@ std::variant<std::shared_ptr<Tenancy>, Failure> OwnHolder::take(BootTime until, 
     if (free_.empty() && !grow(now))
         return failed_call(errno, "no space for another lease");
     auto const cell = free_.back();
-    auto tenancy = std::make_shared<Tenancy>(Tenancy{shared_from_this(), cell, ++last_claim_});
+    auto tenancy = std::make_shared<Tenancy>(Tenancy{shared_from_this(), cell, ++last_claim_, {}, 0});
     Cell value{0, tenancy->claim, until};
     value.seal();
     if (!file_.write(offset_of(cell), value))

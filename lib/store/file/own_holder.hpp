@@ -19,6 +19,7 @@ namespace tenure::file
 {
 
 class OwnHolder;
+class RangeFile;
 
 /** A cell in use: `Claim::handle`. */
 struct Tenancy {
@@ -26,6 +27,10 @@ struct Tenancy {
     std::uint32_t cell = 0;
     /// the claim's number, which no other claim of this holder has
     std::uint64_t claim = 0;
+    /// the range file of its record, while it is open
+    std::weak_ptr<RangeFile> file = {};
+    /// the record in that file
+    std::uint32_t slot = 0;
 };
 
 /** The holder file of this store. Its lock says that the store lives, its cells say until when it has which keys.

@@ -23,14 +23,16 @@ struct Due {
 /** Looks into the record of the claim: another process may have evicted it, or deleted the file. */
 bool is_named(Session& session, Claim const& claim, Tenancy const& tenancy)
 {
-    auto const place = place_of(*claim.range, claim.index);
-    auto const found = session.ranges().find(place.stem);
-    auto const* const file = std::get_if<RangeFilePtr>(&found);
-    std::vector<RecordPair> pairs;
-    if (file == nullptr || *file == nullptr || !(*file)->read(place.slot, 1, pairs))
+    auto file = tenancy.file.lock();
+    if (file == nullptr) {
+        auto const found = session.ranges().find(place_of(*claim.range, claim.index).stem);
+        if (auto const* const opened = std::get_if<RangeFilePtr>(&found))
+            file = *opened;
+    }
+    if (file == nullptr || file->file().deleted())
         return false;
-    auto const& record = current(pairs[0]);
-    return names(record, session.holder(), tenancy, claim.owner) && !(*file)->file().deleted();
+    auto const pair = file->file().read<RecordPair>(records(tenancy.slot, 1).begin);
+    return names(current(pair), session.holder(), tenancy, claim.owner);
 }
 
 } // namespace

@@ -79,7 +79,7 @@ Occupancy Session::look(Record const& record, BootTime now)
     if (record.until != 0)
         return {now < record.until, record.until};
     if (record.holder == holder_->id()) {
-        auto const until = holder_->until({nullptr, record.cell, record.claim});
+        auto const until = holder_->until({nullptr, record.cell, record.claim, {}, 0});
         return {until && now < *until, until};
     }
     auto const seen = others_.look(record.holder, record.cell);
