@@ -6,6 +6,7 @@
 #include "store/file/layout.hpp"
 #include "store/file/machine_clock.hpp"
 #include "store/file/operations.hpp"
+#include "system_calls.hpp"
 
 #include <tenure/conformance/expect.hpp>
 #include <tenure/errc.hpp>
@@ -17,11 +18,16 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace tenure::test
@@ -250,6 +256,71 @@ TEST_CASE("the offset of a time namespace is taken off", "[clock]")
     fs::remove(scratch.file("self/ns/time_for_children"));
     CHECK(std::holds_alternative<Failure>(file::MachineClock::read(scratch.path())));
     CHECK(std::holds_alternative<Failure>(file::MachineClock::read(scratch.file("nothing"))));
+}
+
+TEST_CASE("a full file system refuses new keys, and costs no lease", "[full]")
+{
+    // in a process of its own, because it changes what it has mounted
+    ScratchDirectory const scratch;
+    auto const child = ::fork();
+    if (child == 0) {
+        auto const path = scratch.file("small");
+        bool const mounted = ::mkdir(path.c_str(), 0700) == 0 && ::unshare(CLONE_NEWNS) == 0 &&
+                             ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                             ::mount("tmpfs", path.c_str(), "tmpfs", 0, "size=300k,mode=0700") == 0;
+        if (!mounted)
+            ::_exit(4);
+        try {
+            auto const client = client_of(path);
+            auto const range = numbered_keys("pool:", 1024);
+            std::vector<ClaimPtr> held;
+            for (;;) {
+                auto const number = static_cast<unsigned>(held.size());
+                auto const reply = client->claim(range, owner(number));
+                if (auto const* const failure = std::get_if<Failure>(&reply)) {
+                    if (failure->error != errc::store_refused)
+                        throw std::runtime_error(failure->detail);
+                    break;
+                }
+                held.push_back(claim_of(range, owner(number), expect<Granted>(reply)));
+            }
+            for (auto const& claim : held)
+                expect<Renewed>(client->renew(claim, 10s));
+            for (auto const& claim : held)
+                expect<Released>(client->release(claim));
+            // their records are still there
+            for (unsigned number = 0; number < held.size(); ++number)
+                expect<Granted>(client->claim(range, owner(number + 2000)));
+            ::_exit(held.size() > 50 ? 0 : 1);
+        } catch (std::exception const& error) {
+            std::cerr << error.what() << '\n';
+        }
+        ::_exit(1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (WEXITSTATUS(status) == 4)
+        SKIP("may not mount");
+    CHECK(status == 0);
+}
+
+TEST_CASE("tokens rise and leases live on when the wall clock is set back or ahead", "[clock]")
+{
+    ScratchDirectory const scratch{in_memory};
+    auto const client = client_of(scratch.path());
+    auto const range = named_key("lock");
+    std::uint64_t last = 0;
+    for (auto const offset : {0h, -24h, 24h, -48h}) {
+        move_wall_clock(offset);
+        auto const claim = take(*client, range, 1);
+        CHECK(claim->fencing_token > last);
+        last = claim->fencing_token;
+        move_wall_clock(offset + 1h);
+        expect<Renewed>(client->renew(claim, 5s));
+        expect<Busy>(client->claim(range, owner(2)));
+        expect<Released>(client->release(claim));
+    }
+    move_wall_clock(0h);
 }
 
 } // namespace tenure::test

@@ -41,6 +41,9 @@ private:
     bool over_ = false;
 };
 
+/** Leaves files for others to clear away: a holder that has ended, and range files that were not used for long. */
+void leave_litter(std::string const& directory);
+
 /** A client of the store in a directory. */
 [[nodiscard]] std::unique_ptr<conformance::Client> client_of(std::string const& directory);
 

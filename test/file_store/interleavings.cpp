@@ -5,6 +5,7 @@
 #include "interleaver.hpp"
 #include "store/file/operations.hpp"
 
+#include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 
 #include <atomic>
@@ -71,7 +72,7 @@ struct World {
     Process claimer{directory.path(), clock};
     Process evictor{directory.path(), clock};
     std::uint32_t keys = 0;
-    std::mt19937_64 random{55};
+    std::mt19937_64 random{Catch::getSeed()};
 
     void pass(int units) { clock += units * std::chrono::nanoseconds(unit).count(); }
 

@@ -90,6 +90,15 @@ std::vector<Request> requests()
              static_cast<void>(take(client, range, 1));
              return [&client, range] { static_cast<void>(client.evict(range, 0, owner(1))); };
          }},
+        {"sweep",
+         [](Client& client, KeyRangePtr const&) {
+             leave_litter(client.backend().describe().substr(std::string("file://").size()));
+             return [&client] {
+                 // a claim clears a little away
+                 for (unsigned number = 5; number < 9; ++number)
+                     static_cast<void>(client.claim(request_of(client, named_key("other"), number)));
+             };
+         }},
     };
 }
 

@@ -69,6 +69,16 @@ Request const requests[]{
              return end;
          });
      }},
+    {"sweep",
+     [](Client& client, KeyRangePtr const&) {
+         leave_litter(client.backend().describe().substr(std::string("file://").size()));
+         return std::function([&client]() -> std::int64_t {
+             // a claim clears a little away
+             for (unsigned number = 5; number < 9; ++number)
+                 static_cast<void>(client.claim(request_of(client, named_key("other"), number, brief)));
+             return 0;
+         });
+     }},
 };
 
 struct Outcome {

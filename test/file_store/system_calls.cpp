@@ -5,8 +5,10 @@
 
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <utility>
 
 namespace tenure::test
@@ -16,6 +18,7 @@ namespace
 {
 
 thread_local PointHook current_hook;
+std::atomic<long> wall_clock_offset = 0;
 
 } // namespace
 
@@ -27,6 +30,16 @@ AtPoints::AtPoints(PointHook hook)
 AtPoints::~AtPoints()
 {
     current_hook = nullptr;
+}
+
+void move_wall_clock(std::chrono::seconds offset)
+{
+    wall_clock_offset = offset.count();
+}
+
+long moved_seconds()
+{
+    return wall_clock_offset;
 }
 
 void reach(Point point)
@@ -64,6 +77,14 @@ int linkat(int from_folder, char const* from, int to_folder, char const* to, int
 {
     reach(Point::change);
     return static_cast<int>(::syscall(SYS_linkat, from_folder, from, to_folder, to, flags));
+}
+
+int clock_gettime(clockid_t clock, timespec* time) noexcept
+{
+    auto const result = static_cast<int>(::syscall(SYS_clock_gettime, clock, time));
+    if (clock == CLOCK_REALTIME)
+        time->tv_sec += tenure::test::moved_seconds();
+    return result;
 }
 
 int mkfifoat(int folder, char const* name, mode_t mode) noexcept

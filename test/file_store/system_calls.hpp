@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <chrono>
 #include <functional>
 
 namespace tenure::test
@@ -19,7 +20,7 @@ enum class Point {
 using PointHook = std::function<void(Point)>;
 
 /** Sets the hook of this thread for as long as it lives. This program defines the system calls of the library itself
- *  (`pread`, `pwrite`, `linkat`, `unlinkat`, `mkfifoat`). */
+ *  (`pread`, `pwrite`, `linkat`, `unlinkat`, `mkfifoat`, `clock_gettime`). */
 class AtPoints
 {
 public:
@@ -28,6 +29,9 @@ public:
     AtPoints& operator=(AtPoints const&) = delete;
     ~AtPoints();
 };
+
+/** Moves the wall clock of this process; 0: as the machine's. */
+void move_wall_clock(std::chrono::seconds offset);
 
 /** Calls the hook of this thread, if it has one. */
 void reach(Point point);

@@ -20,8 +20,9 @@ struct Due {
     BootTime old_end;
 };
 
-/** Looks into the record of the claim: another process may have evicted it, or deleted the file. */
-bool is_named(Session& session, Claim const& claim, Tenancy const& tenancy)
+/** Looks into the record of the claim: another process may have evicted it, or deleted the file.
+ *  @param checked  the file that was seen to exist by this call's last look */
+bool is_named(Session& session, Claim const& claim, Tenancy const& tenancy, RangeFilePtr& checked)
 {
     auto file = tenancy.file.lock();
     if (file == nullptr) {
@@ -29,8 +30,9 @@ bool is_named(Session& session, Claim const& claim, Tenancy const& tenancy)
         if (auto const* const opened = std::get_if<RangeFilePtr>(&found))
             file = *opened;
     }
-    if (file == nullptr || file->file().deleted())
+    if (file == nullptr || (file != checked && file->file().deleted()))
         return false;
+    checked = file;
     auto const pair = file->file().read<RecordPair>(records(tenancy.slot, 1).begin);
     return names(current(pair), session.holder(), tenancy, claim.owner);
 }
@@ -70,9 +72,10 @@ std::vector<RenewAnswer> renew(Session& session, std::vector<RenewRequest> const
     auto const written = session.now();
     bool const intact = session.intact();
     std::vector<OwnHolder::Extension> refused;
+    RangeFilePtr checked;
     for (auto const& one : due) {
         auto const& request = requests[one.request];
-        if (intact && written < one.old_end && is_named(session, *request.claim, *one.tenancy))
+        if (intact && written < one.old_end && is_named(session, *request.claim, *one.tenancy, checked))
             answers[one.request].reply = Renewed{request.ttl, since};
         else
             refused.push_back({one.tenancy->cell, one.old_end});

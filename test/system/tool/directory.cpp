@@ -2,6 +2,7 @@
 // The program with a store in a directory: no server, only processes of this machine.
 #include "system/support/tool_process.hpp"
 
+#include "harness/paths.hpp"
 #include "harness/scratch_directory.hpp"
 #include "run/processes.hpp"
 
@@ -12,6 +13,7 @@
 #include <csignal>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -124,4 +126,36 @@ TEST_CASE("an elected leader that is killed has a successor at once", "[integrat
     CHECK_FALSE(second.says("leads", 300ms));
     first.process().kill();
     CHECK(second.says("leads", 5s));
+}
+
+TEST_CASE("processes in other namespaces exclude each other, and their keys lapse in time", "[integration][tool][file]")
+{
+    Machine const machine;
+    std::vector<std::vector<std::string>> const namespaces{
+        {"--time", "--boottime", "86400"},
+        {"--pid", "--mount-proc"},
+        {"--user", "--map-root-user"},
+        {"--mount"},
+        {"--uts", "--ipc"}};
+    for (auto const& flags : namespaces) {
+        CAPTURE(flags.front());
+        std::vector<std::string> arguments{"unshare", "--fork", "--kill-child"};
+        arguments.insert(arguments.end(), flags.begin(), flags.end());
+        auto works = arguments;
+        works.emplace_back("true");
+        if (ChildProcess({works}).wait_for(5s) != ExitStatus{0, 0})
+            SKIP("may not make namespaces");
+        arguments.push_back(tool_path());
+        for (auto const* const word : {"run", "--lock", "job", "--ttl", "1s", "--", "sleep", "600"})
+            arguments.emplace_back(word);
+        ChildProcess holder({arguments, {{"TENURE_STORE", machine.store}}});
+        REQUIRE(eventually([&] { return !machine.is_free(); }));
+        // it is renewed
+        std::this_thread::sleep_for(1500ms);
+        CHECK_FALSE(machine.is_free());
+        holder.kill();
+        auto const killed = std::chrono::steady_clock::now();
+        CHECK(machine.run({"run", "--lock", "job", "--wait", "20s", "--", "true"}).first == 0);
+        CHECK(std::chrono::steady_clock::now() - killed < 1500ms);
+    }
 }
