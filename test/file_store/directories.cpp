@@ -14,11 +14,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -110,6 +112,33 @@ TEST_CASE("a claim in a directory that was replaced fails and says so", "[direct
     CHECK(failure.error == errc::wrong_server);
     CHECK(failure.detail.find("deleted or replaced") != std::string::npos);
     expect<Granted>(client->claim(named_key("other"), owner(2)));
+}
+
+TEST_CASE("a watch goes on in the directory that takes the place of a lost one", "[directory]")
+{
+    ScratchDirectory const scratch{in_memory};
+    auto const path = scratch.file("locks");
+    auto const client = client_of(path);
+    auto const range = named_key("lock");
+    std::vector<WatchEvent> events;
+    std::unique_ptr<Watch> watch;
+    auto const heard = [&](WatchEvent event) {
+        client->run_until([&] { return std::ranges::find(events, event) != events.end(); });
+        events.clear();
+    };
+    client->on_strand([&] {
+        watch = client->backend().watch(range, WatchAs::observer, [&](WatchEvent event) { events.push_back(event); });
+    });
+    heard(WatchEvent::in_force);
+    fs::rename(path, scratch.file("elsewhere"));
+    expect<Failure>(client->claim(named_key("other"), owner(1)));
+    expect<Granted>(client->claim(named_key("other"), owner(1)));
+    heard(WatchEvent::in_force);
+    auto const holder = client_of(path);
+    expect<Released>(holder->release(take(*holder, range, 2)));
+    heard(WatchEvent::hint);
+    client->on_strand([&] { watch.reset(); });
+    CHECK(client->idle());
 }
 
 TEST_CASE("a torn copy of a record is passed over, and the older one counts", "[format]")

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The rules of claim, renewal and eviction as a model: every interleaving of one holder, one claimer, one evictor and
-// nine ticks of the clock. The design has no double holding; each of three shortcuts has some.
+// The rules of claim, renewal, release and eviction as a model: every interleaving of one holder, one claimer, one
+// evictor and nine ticks of the clock. The design has no double holding; each of three shortcuts has some.
 #include <catch2/catch_test_macros.hpp>
 
 #include <compare>
@@ -72,6 +72,12 @@ private:
     void step_holder(State next)
     {
         auto& [done, believed, began] = next.holder;
+        if (done == 0) {
+            // it may release instead: from here on it does not rely on the key
+            auto releasing = next;
+            releasing.holder = {4};
+            todo_.push_back(releasing);
+        }
         if (done == 0 && next.clock < 7)
             next.holder = next.clock < believed ? Actor{1, believed, next.clock} : Actor{ended};
         else if (done == 1) {
@@ -83,7 +89,12 @@ private:
                               : Actor{ended};
         else if (done == 3)
             next.holder = next.record == 'h' ? Actor{0, began + ttl} : Actor{ended};
-        else
+        else if (done == 4)
+            next.holder = next.record == 'h' ? Actor{5} : Actor{ended};
+        else if (done == 5) {
+            next.cell = 0; // its claim has ended
+            next.holder = {ended};
+        } else
             return;
         todo_.push_back(next);
     }

@@ -63,6 +63,7 @@ void Watches::begin(SessionPtr session)
     for (auto const& [topic, entry] : registry_.entries())
         if (entry.watched())
             enter(topic);
+    wait();
 }
 
 void Watches::interrupt()
@@ -79,10 +80,7 @@ void Watches::interrupt()
 
 void Watches::close() noexcept
 {
-    if (fifo_) {
-        static_cast<void>(fifo_->release()); // the session closes it
-        fifo_.reset();
-    }
+    stop_waiting();
     followed_.clear();
     in_line_.clear();
     session_.reset();
@@ -167,20 +165,23 @@ void Watches::ended(Topic const& topic)
             if (self->session_ != nullptr && again == nullptr)
                 line.remove(self->session_->holder().id(), topic.first.line, topic.second);
         });
-    if (fifo_ && !watched()) {
-        static_cast<void>(fifo_->release());
-        fifo_.reset();
-    }
+    if (!watched())
+        stop_waiting();
+}
+
+void Watches::stop_waiting() noexcept
+{
+    if (fifo_)
+        static_cast<void>(fifo_->release()); // the session closes it
+    fifo_.reset();
+    waiting_ = false;
 }
 
 void Watches::wait()
 {
-    if (session_ == nullptr || !watched())
+    if (session_ == nullptr || fifo_ || !watched())
         return;
-    if (!fifo_)
-        fifo_.emplace(runtime_->io_executor(), session_->holder().fifo_number());
-    else
-        return;
+    fifo_.emplace(runtime_->io_executor(), session_->holder().fifo_number());
     on_wake();
 }
 
@@ -206,13 +207,18 @@ void Watches::on_wake()
         if (line)
             look_at(topics[at], *line);
     }
-    if (fifo_)
-        fifo_->async_wait(
-            asio::posix::descriptor_base::wait_read,
-            asio::bind_executor(runtime_->strand(), [weak = weak_from_this()](error_code const& error) {
-                if (auto const self = weak.lock(); self != nullptr && !error)
-                    self->on_wake();
-            }));
+    // a handler may have ended the last watch, or begun to wait anew
+    if (!fifo_ || std::exchange(waiting_, true))
+        return;
+    fifo_->async_wait(
+        asio::posix::descriptor_base::wait_read,
+        asio::bind_executor(runtime_->strand(), [weak = weak_from_this()](error_code const& error) {
+            auto const self = weak.lock();
+            if (self == nullptr || error)
+                return;
+            self->waiting_ = false;
+            self->on_wake();
+        }));
 }
 
 void Watches::look_at(Topic const& topic, Line const& line)

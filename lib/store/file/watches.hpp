@@ -74,6 +74,7 @@ private:
     void enter(Topic const& topic);
     void ended(Topic const& topic);
     void wait();
+    void stop_waiting() noexcept;
     void on_wake();
     void look_at(Topic const& topic, Line const& line);
     void follow(LinePlace const& place, HolderId const& holder);
@@ -89,6 +90,8 @@ private:
     std::set<LinePlace> in_line_;
     /// this store's own FIFO, which the session owns; unset while it is not read
     std::optional<Fifo> fifo_;
+    /// an event of `fifo_` is awaited
+    bool waiting_ = false;
     std::map<HolderId, Followed> followed_;
 };
 
