@@ -190,21 +190,17 @@ if(TENURE_FILE)
   target_sources(
     tenure
     PRIVATE
+      runtime/descriptor.cpp
+      runtime/fork_closed.cpp
+      runtime/machine_clock.cpp
       store/file/backend.cpp
       store/file/claim.cpp
-      store/file/descriptor.cpp
       store/file/directory.cpp
-      store/file/fork_closed.cpp
       store/file/inspect.cpp
       store/file/layout.cpp
       store/file/line.cpp
-      store/file/lock_attempt.cpp
-      store/file/machine_clock.cpp
-      store/file/other_holders.cpp
       store/file/own_holder.cpp
-      store/file/range_file.cpp
       store/file/release.cpp
-      store/file/renew.cpp
       store/file/session.cpp
       store/file/sweep.cpp
       store/file/watches.cpp

@@ -13,7 +13,7 @@
 
 #include "config/url.hpp"
 #include "store/etcd/config.hpp"
-#include "store/file/config.hpp"
+#include "store/file/backend.hpp"
 #include "store/memory/backend.hpp"
 #include "store/redis/backend.hpp"
 #include "store/redis/cluster/backend.hpp"
@@ -26,8 +26,7 @@
 #include "store/etcd/backend.hpp"
 #endif
 #if TENURE_HAS_FILE
-#include "store/file/backend.hpp"
-#include "store/file/fork_closed.hpp"
+#include "runtime/fork_closed.hpp"
 #endif
 #if TENURE_HAS_ZOOKEEPER
 #include "store/zookeeper/backend.hpp"
@@ -123,7 +122,7 @@ Store open_file(asio::any_io_executor executor, FileConfig config, StoreOptions 
 std::vector<int> holder_descriptors()
 {
 #if TENURE_HAS_FILE
-    return file::fork_closed_descriptors();
+    return fork_closed_descriptors();
 #else
     return {};
 #endif

@@ -11,24 +11,13 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
-#include <variant>
-#include <vector>
 
 namespace tenure::test
 {
 
 namespace
 {
-
-template <class Value>
-Value must(std::variant<Value, Failure> result)
-{
-    if (auto const* const failure = std::get_if<Failure>(&result))
-        throw std::runtime_error(failure->detail);
-    return std::get<Value>(std::move(result));
-}
 
 class FileSubject final : public conformance::Subject
 {
@@ -47,39 +36,32 @@ public:
     std::optional<std::string> value(std::string const& key) override
     {
         auto const place = file::place_of(*named_key(key), 0);
-        auto const range = must(session_->ranges().find(place.stem));
-        std::vector<file::RecordPair> pairs;
-        auto const now = session_->now();
-        session_->others().begin(false);
-        if (range == nullptr || !range->read(place.slot, 1, pairs))
+        auto const range = session_->find(place.stem);
+        if (range == nullptr)
             return std::nullopt;
-        auto const& record = file::current(pairs[0]);
-        return session_->look(record, now).taken ? std::optional(std::string(record.value())) : std::nullopt;
+        file::Look look(*session_);
+        auto const pair = range->read(place.slot);
+        auto const& record = file::current(pair);
+        return look.at(record).taken ? std::optional(std::string(record.value())) : std::nullopt;
     }
 
 private:
     void write(std::string const& key, std::string const& value, file::BootTime until)
     {
         auto const place = file::place_of(*named_key(key), 0);
-        auto const range = must(session_->ranges().find_or_make(place.stem, *runtime_));
-        auto const area = file::records(place.slot, 1);
-        if (!range->file().try_lock(area))
-            throw std::runtime_error("the record is locked");
-        file::LockedArea const locked(range, area);
-        std::vector<file::RecordPair> pairs;
-        static_cast<void>(range->read(place.slot, 1, pairs));
+        auto const locked = session_->lock(place.stem, place.area());
+        auto const pair = locked->read(place.slot);
         file::Record record;
-        record.token = file::current(pairs[0]).token;
+        record.token = file::current(pair).token;
         record.until = until;
         record.set_value(value);
-        if (!range->write(place.slot, pairs[0], record))
-            throw std::runtime_error("the record cannot be written");
+        locked->write(place.slot, pair, record);
     }
 
     ScratchDirectory directory_{ScratchDirectory::Place::memory};
     asio::io_context context_;
     std::shared_ptr<Runtime> runtime_ = make_runtime(context_);
-    file::SessionPtr session_ = must(file::Session::open({directory_.path()}, runtime_));
+    file::SessionPtr session_ = std::make_shared<file::Session>(FileConfig{directory_.path()}, runtime_);
 };
 
 } // namespace

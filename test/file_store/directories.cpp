@@ -2,10 +2,9 @@
 // Directories and files: what is refused, and what happens when they are damaged, deleted or replaced.
 #include "forked.hpp"
 #include "harness/scratch_directory.hpp"
+#include "runtime/machine_clock.hpp"
 #include "store/file/directory.hpp"
 #include "store/file/layout.hpp"
-#include "store/file/machine_clock.hpp"
-#include "store/file/operations.hpp"
 #include "system_calls.hpp"
 
 #include <tenure/conformance/expect.hpp>
@@ -148,13 +147,13 @@ TEST_CASE("a torn copy of a record is passed over, and the older one counts", "[
     auto const range = named_key("lock");
     auto const claim = take(*client, range, 1);
     expect<Evicted>(client->evict(range, 0, owner(1)));
-    auto const file = file::Descriptor(::open(range_file(scratch.path()).c_str(), O_RDWR | O_CLOEXEC));
+    auto const file = Descriptor(::open(range_file(scratch.path()).c_str(), O_RDWR | O_CLOEXEC));
     auto const offset = file::records(0, 1).begin;
     auto const pair = file.read<file::RecordPair>(offset);
     REQUIRE(file::current(pair).value() == "evicted/operator");
     auto const newer = &file::current(pair) == pair.data() ? 0 : 1;
     // half of what another process was about to write
-    REQUIRE(file.write(offset + newer * static_cast<std::int64_t>(sizeof(file::Record)) + 60, std::uint64_t{77}));
+    file.write(offset + newer * static_cast<std::int64_t>(sizeof(file::Record)) + 60, std::uint64_t{77});
     expect<Renewed>(client->renew(claim, 5s));
     expect<Released>(client->release(claim));
 }
@@ -204,7 +203,7 @@ TEST_CASE("an area is unlocked, and no other area of the file", "[format]")
 {
     ScratchDirectory const scratch{in_memory};
     auto const open = [&] {
-        return file::Descriptor(::open(scratch.file("file").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+        return Descriptor(::open(scratch.file("file").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     };
     auto const one = open();
     auto const other = open();
@@ -262,12 +261,21 @@ TEST_CASE("a directory that any user may change is refused", "[directory]")
 
 TEST_CASE("a file system whose locks are unknown is refused by name, unless the config allows it", "[directory]")
 {
-    auto const refused = file::Directory::open({"/proc"});
-    REQUIRE(std::holds_alternative<Failure>(refused));
-    CHECK(std::get<Failure>(refused).detail.find("file system 0x9fa0") != std::string::npos);
-    auto const allowed = file::Directory::open({"/proc", true});
-    REQUIRE(std::holds_alternative<Failure>(allowed)); // nothing can be made there
-    CHECK(std::get<Failure>(allowed).detail.find("file system") == std::string::npos);
+    auto const why = [](FileConfig const& config) {
+        try {
+            file::Directory const directory(config);
+            return Failure::dropped();
+        } catch (std::exception const& error) {
+            return file::failure_of(error);
+        }
+    };
+    auto const refused = why({"/proc"});
+    CHECK(refused.error == errc::wrong_server);
+    CHECK(refused.fatal);
+    CHECK(refused.detail.find("file system 0x9fa0") != std::string::npos);
+    auto const allowed = why({"/proc", true});
+    CHECK(allowed.error); // nothing can be made there
+    CHECK(allowed.detail.find("file system") == std::string::npos);
 }
 
 TEST_CASE("the offset of a time namespace is taken off", "[clock]")
@@ -278,13 +286,11 @@ TEST_CASE("the offset of a time namespace is taken off", "[clock]")
     fs::create_symlink("time:[1]", scratch.file("self/ns/time_for_children"));
     std::ofstream(scratch.file("self/timens_offsets"))
         << "monotonic           5         0\nboottime        86400       500\n";
-    auto const clock = file::MachineClock::read(scratch.path());
-    REQUIRE(std::holds_alternative<file::MachineClock>(clock));
     auto const day = std::chrono::nanoseconds(24h).count();
-    CHECK(std::get<file::MachineClock>(clock).at(Instant(2 * 24h)) == day - 500);
+    CHECK(MachineClock(scratch.path()).at(Instant(2 * 24h)) == day - 500);
     fs::remove(scratch.file("self/ns/time_for_children"));
-    CHECK(std::holds_alternative<Failure>(file::MachineClock::read(scratch.path())));
-    CHECK(std::holds_alternative<Failure>(file::MachineClock::read(scratch.file("nothing"))));
+    CHECK_THROWS_AS(MachineClock(scratch.path()), std::runtime_error);
+    CHECK_THROWS_AS(MachineClock(scratch.file("nothing")), std::runtime_error);
 }
 
 TEST_CASE("a full file system refuses new keys, and costs no lease", "[full]")

@@ -31,6 +31,17 @@ namespace
 constexpr auto unit = 100ms;
 constexpr auto ttl = 3 * unit;
 
+/** The reply; unset if another process has locked the key. */
+template <class Steps>
+auto unless_contended(Steps steps) -> std::optional<decltype(steps())>
+{
+    try {
+        return steps();
+    } catch (file::Contended const&) {
+        return std::nullopt;
+    }
+}
+
 /** One process of the machine. */
 struct Process {
     std::shared_ptr<StandingRuntime> runtime;
@@ -39,10 +50,7 @@ struct Process {
     Process(std::string const& directory, std::atomic<std::int64_t> const& clock)
         : runtime(std::make_shared<StandingRuntime>(clock))
     {
-        auto opened = file::Session::open({directory}, runtime);
-        if (auto const* const failure = std::get_if<Failure>(&opened))
-            throw std::runtime_error(failure->detail);
-        context.session = std::get<file::SessionPtr>(std::move(opened));
+        context.session = std::make_shared<file::Session>(FileConfig{directory}, runtime);
         context.watches = std::make_shared<file::Watches>(runtime);
     }
     ~Process() { context.session->close(); }
@@ -51,10 +59,8 @@ struct Process {
 
     [[nodiscard]] std::optional<ClaimReply> claim(KeyRangePtr range, std::string owner) const
     {
-        std::optional<ClaimReply> reply;
-        ClaimRequest request{std::move(range), std::move(owner), ttl, Instant::max(), true, std::nullopt};
-        file::claim(context, std::move(request)).start([&reply](ClaimReply&& answer) { reply = std::move(answer); });
-        return reply;
+        ClaimRequest const request{std::move(range), std::move(owner), ttl, Instant::max(), true, std::nullopt};
+        return unless_contended([&] { return file::claim(context, request); });
     }
     /** When the claim is valid until; 0: it is not. */
     [[nodiscard]] std::int64_t claimed(KeyRangePtr range, std::string owner) const
@@ -97,7 +103,8 @@ bool World::run(bool evicts, bool releases)
     steps.add([&] {
         if (releases) {
             held_until = 0;
-            file::release(holder.context, {claim, Instant::max(), false}).start([](ReleaseReply&&) {});
+            static_cast<void>(
+                unless_contended([&] { return file::release(holder.context, {claim, Instant::max(), false}); }));
             return;
         }
         auto const answers = file::renew(*holder.context.session, {{claim, ttl, Instant::max()}});
@@ -110,8 +117,8 @@ bool World::run(bool evicts, bool releases)
     });
     if (evicts)
         steps.add([&] {
-            EvictRequest request{range, 0, "worker/holder", "operator", Instant::max()};
-            file::evict(evictor.context, std::move(request)).start([](EvictReply&&) {});
+            EvictRequest const request{range, 0, "worker/holder", "operator", Instant::max()};
+            static_cast<void>(unless_contended([&] { return file::evict(evictor.context, request); }));
         });
     int jumps = 4;
     bool both = false;
@@ -164,15 +171,14 @@ TEST_CASE("a record never names a cell that does not have its claim yet", "[inte
     bool ahead = false;
     auto look = [&] {
         auto& session = *world.evictor.context.session;
-        auto const found = session.ranges().find(area.stem);
-        auto const& file = std::get<file::RangeFilePtr>(found);
-        std::vector<file::RecordPair> pairs;
-        if (file == nullptr || !file->read(area.slot, 1, pairs))
+        auto const file = session.find(area.stem);
+        if (file == nullptr)
             return;
-        auto const& record = file::current(pairs[0]);
-        session.others().begin(false);
+        auto const pair = file->read(area.slot);
+        auto const& record = file::current(pair);
+        file::Look keys(session);
         if (record.length != 0)
-            ahead = ahead || session.others().look(record.holder, record.cell).cell.claim != record.claim;
+            ahead = ahead || keys.cell_of(record).cell.claim != record.claim;
     };
     Interleaver steps;
     steps.add([&] { CHECK(world.claimer.claimed(range, "worker/claimer") > 0); });

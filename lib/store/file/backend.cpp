@@ -2,13 +2,7 @@
 // Backend over a directory.
 #include "backend.hpp"
 
-#include "config.hpp"
 #include "operations.hpp"
-#include "runtime/fork_guard.hpp"
-#include "session.hpp"
-#include "watches.hpp"
-
-#include <tenure/errc.hpp>
 
 #include <functional>
 #include <string>
@@ -28,7 +22,6 @@ public:
     FileBackend(std::shared_ptr<Runtime> runtime, FileConfig config)
         : runtime_(std::move(runtime))
         , config_(std::move(config))
-        , description_(file::describe(config_))
         , watches_(std::make_shared<Watches>(runtime_))
     {
     }
@@ -40,31 +33,34 @@ public:
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        start<ClaimReply>(&file::claim, std::move(request), std::move(handler));
-        if (session_ != nullptr)
-            session_->sweep();
+        start(&file::claim, std::move(request), std::move(handler));
     }
     void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
         std::vector<RenewAnswer> answers;
-        if (auto const failure = open())
+        auto failure = open();
+        try {
+            if (!failure)
+                answers = file::renew(*session_, requests);
+        } catch (std::exception const& error) {
+            failure = failure_of(error);
+        }
+        if (failure)
             for (auto const& request : requests)
-                answers.push_back({answers.size(), request.claim->mark.ended ? Failure::dropped() : *failure});
-        else
-            answers = file::renew(*session_, requests);
+                answers.emplace_back(answers.size(), request.claim->mark.ended ? Failure::dropped() : *failure);
         runtime_->post([answers = std::move(answers), handler = std::move(handler)]() mutable { handler(answers); });
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
-        start<ReleaseReply>(&file::release, std::move(request), std::move(handler));
+        start(&file::release, std::move(request), std::move(handler));
     }
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
     {
-        start<WithdrawReply>(&file::withdraw, std::move(request), std::move(handler));
+        start(&file::withdraw, std::move(request), std::move(handler));
     }
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {
-        start<EvictReply>(&file::evict, std::move(request), std::move(handler));
+        start(&file::evict, std::move(request), std::move(handler));
     }
     [[nodiscard]] std::unique_ptr<Watch>
     watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) override
@@ -73,64 +69,65 @@ public:
         return watches_->watch(line_of(*range), as, std::move(handler));
     }
     void leave_line(KeyRangePtr range) override { watches_->leave(line_of(*range)); }
-    void ready(Deadline, ReplyHandler<ReadyReply> handler) override
+    void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
-        answer(std::move(handler), [](Session&) -> ReadyReply { return Ready{}; });
+        start(&file::ready, std::move(not_after), std::move(handler));
     }
     void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
     {
-        answer(std::move(handler), [range](Session& session) { return file::inspect(session, *range); });
+        start(&file::inspect, std::move(range), std::move(handler));
     }
-    void examine(std::chrono::milliseconds ttl, Deadline, ReplyHandler<Findings> handler) override
+    void examine(std::chrono::milliseconds, Deadline, ReplyHandler<Findings> handler) override
     {
-        if (auto const failure = open())
-            reply<Findings>(
-                {{Finding::Severity::error, "directory", failure->detail, "no lease can be acquired"}},
-                std::move(handler));
-        else
-            reply(file::examine(*session_, ttl), std::move(handler));
+        auto const failure = open();
+        reply(
+            failure ? Findings{{Finding::Severity::error, "directory", failure->detail, "no lease can be acquired"}}
+                    : file::examine(*session_),
+            std::move(handler));
     }
     void on_reachable(std::function<void()> handler) override { on_reachable_ = std::move(handler); }
     void shortest_ttl(std::chrono::milliseconds) override {}
-    [[nodiscard]] std::string describe() const override { return description_; }
+    [[nodiscard]] std::string describe() const override { return file::describe(config_); }
 
     void shutdown() noexcept override
     {
         closed_ = true;
-        watches_->close();
-        if (session_ != nullptr)
-            session_->close();
-        session_.reset();
+        close();
     }
 
 private:
     /** Opens the directory if it is not open, or was replaced. Returns why it cannot be used. */
-    [[nodiscard]] std::optional<Failure> open()
-    {
+    std::optional<Failure> open()
+    try {
         if (closed_)
             return Failure::not_sent(errc::closed, "the store was closed");
         if (fork_generation() != generation_)
             return Failure::not_sent(errc::forked, "the directory was opened by a parent process");
-        if (session_ != nullptr && session_->lost()) {
+        if (session_ != nullptr && session_->lost) {
             runtime_->log(
-                LogLevel::warning, description_ + ": the directory was deleted or replaced; all leases are lost");
-            session_->close();
-            session_.reset();
+                LogLevel::warning, describe() + ": the directory was deleted or replaced; all leases are lost");
+            close();
             watches_->interrupt();
         }
         if (session_ != nullptr)
             return std::nullopt;
-        auto opened = Session::open(config_, runtime_);
-        if (auto* const failure = std::get_if<Failure>(&opened)) {
-            failure->effect = Failure::Effect::not_sent;
-            failed_ = true;
-            return std::move(*failure);
-        }
-        session_ = std::get<SessionPtr>(std::move(opened));
+        session_ = std::make_shared<Session>(config_, runtime_);
         watches_->begin(session_);
         if (std::exchange(failed_, false) && on_reachable_)
             runtime_->post([handler = on_reachable_] { handler(); });
         return std::nullopt;
+    } catch (std::exception const& error) {
+        auto failure = failure_of(error);
+        failure.effect = Failure::Effect::not_sent;
+        failed_ = true;
+        return failure;
+    }
+    void close() noexcept
+    {
+        watches_->close();
+        if (session_ != nullptr)
+            session_->close();
+        session_.reset();
     }
 
     template <class Reply>
@@ -140,35 +137,21 @@ private:
             std::move(handler)(std::move(answer));
         });
     }
-    template <class Reply, class Ask>
-    void answer(ReplyHandler<Reply> handler, Ask ask)
-    {
-        if (session_ != nullptr)
-            static_cast<void>(session_->intact());
-        if (auto failure = open())
-            reply<Reply>(std::move(*failure), std::move(handler));
-        else
-            reply<Reply>(ask(*session_), std::move(handler));
-    }
-    /** Starts a request of several steps. Its reply is posted, because most end within this call. */
     template <class Reply, class Request>
-    void start(store::Request<Reply> (*steps)(Context, Request), Request request, ReplyHandler<Reply> handler)
+    void start(Reply (*steps)(Context const&, Request const&), Request request, ReplyHandler<Reply> handler)
     {
         if (auto failure = open()) {
             reply<Reply>(std::move(*failure), std::move(handler));
             return;
         }
-        steps({session_, watches_}, std::move(request))
-            .start([runtime = runtime_, handler = std::move(handler)](Reply&& answer) mutable {
-                runtime->post([answer = std::move(answer), handler = std::move(handler)]() mutable {
-                    std::move(handler)(std::move(answer));
-                });
-            });
+        auto run = [context = Context{session_, watches_}, steps, request = std::move(request)] {
+            return steps(context, request);
+        };
+        attempt<Reply>(session_, std::move(run), std::move(handler));
     }
 
     std::shared_ptr<Runtime> runtime_;
     FileConfig config_;
-    std::string description_;
     std::shared_ptr<Watches> watches_;
     /// null until it is needed, and after the directory was replaced
     SessionPtr session_;

@@ -1,15 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Claims: the first free key of a range, under the lock of its records.
+// Claims: the first free key of a range, under the lock of its records. Renewals: in the own cells, without a lock.
 #include "operations.hpp"
 
 #include <tenure/errc.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <set>
-#include <string>
 #include <utility>
 
 namespace tenure::file
@@ -20,6 +18,7 @@ namespace
 
 /** One search for a key. */
 struct Search {
+    Session& session;
     ClaimRequest const& request;
     /// only a key of the request's owner
     bool own_only = false;
@@ -42,146 +41,169 @@ std::uint64_t next_token(std::uint64_t last)
     return std::max(last + 1, static_cast<std::uint64_t>(wall));
 }
 
-ClaimReply grant(Session& session, RangeFilePtr const& file, Search const& search, Place const& place, Instant since)
+Granted grant(Search const& search, RangeFile const& range, Place const& place, Look const& look)
 {
+    auto& session = search.session;
     auto const& request = search.request;
     if (request.owner.size() > longest_value - 9) // "resting/"
-        return Failure::refused(errc::store_refused, "the owner is longer than a record", true);
-    auto const now = session.clock().at(since);
-    auto taken = session.holder().take(now + std::chrono::nanoseconds(request.lifetime()).count(), now);
-    if (auto* const failure = std::get_if<Failure>(&taken))
-        return std::move(*failure);
-    auto& tenancy = std::get<std::shared_ptr<Tenancy>>(taken);
-    tenancy->file = file;
-    tenancy->slot = place.slot;
+        throw Failed(errc::store_refused, "the owner is longer than a record", true);
+    // the cell first: no record ever names a cell that does not have its claim
+    auto const until = look.now + std::chrono::nanoseconds(request.lifetime()).count();
+    auto tenancy = session.holder->take(until, look.now);
     Record record;
-    auto const& last = current(place.pair);
-    record.token = request.fencing ? next_token(last.token) : last.token;
+    auto const last_token = current(place.pair).token;
+    record.token = request.fencing ? next_token(last_token) : last_token;
     record.claim = tenancy->claim;
-    record.granted = now;
+    record.granted = look.now;
     record.reuse_after = std::chrono::nanoseconds(request.reuse_after).count();
-    record.holder = session.holder().id();
+    record.holder = session.holder->id();
     record.cell = tenancy->cell;
     record.set_value(request.owner);
-    std::optional<Failure> failure;
-    if (!file->write(place.slot, place.pair, record))
-        failure = failed_call(errno, "cannot write a record in " + session.directory().path());
-    else if (!session.intact())
-        failure = other_directory(session);
-    if (failure) {
+    try {
+        range.write(place.slot, place.pair, record);
+        session.check_intact();
+    } catch (std::exception const&) {
         // a record that was written all the same names an ended claim
-        static_cast<void>(session.holder().end(*tenancy));
-        return std::move(*failure);
+        session.holder->end(*tenancy);
+        throw;
     }
-    Granted granted;
-    granted.fencing_token = request.fencing ? record.token : 0;
-    granted.ttl = request.ttl;
-    granted.since = since;
-    granted.handle = std::move(tenancy);
+    return {0, request.fencing ? record.token : 0, request.ttl, look.since, std::move(tenancy)};
+}
+
+/** Looks for a key of a segment. Unset: none is free. */
+std::optional<ClaimReply> claim_in(Search& search, Segment const& segment)
+{
+    auto& session = search.session;
+    auto const locked = session.lock(segment.stem, segment.area());
+    Look look(session);
+    if (search.request.not_after.over(look.since))
+        return Failure::dropped();
+    bool const look_for_own = search.request.earliest_attempt.has_value();
+    std::optional<Place> found;
+    locked->each(segment, [&](std::uint32_t slot, RecordPair const& pair) {
+        auto const& record = current(pair);
+        auto const state = look.at(record);
+        if (!state.taken) {
+            if (!found && !search.own_only)
+                found = Place{slot, pair};
+            return look_for_own || !found;
+        }
+        if (look_for_own && record.value() == search.request.owner) {
+            found = Place{slot, pair};
+            return false;
+        }
+        if (state.until)
+            search.earliest = std::min(search.earliest.value_or(*state.until), *state.until);
+        if (record.until == 0)
+            search.holders.insert(record.holder);
+        return true;
+    });
+    if (!found)
+        return std::nullopt;
+    auto granted = grant(search, *locked, *found, look);
+    granted.index = segment.index + found->slot - segment.slot;
     return granted;
 }
 
-/** Looks for a key while the segment is locked. Unset: none is free. */
-std::optional<ClaimReply> claim_in(Session& session, RangeFilePtr const& file, Segment const& segment, Search& search)
+std::optional<ClaimReply> claim_once(Search& search, std::vector<Segment> const& segments)
 {
-    // The clock first: a holder that renews meanwhile only makes the key look older than it is.
-    auto const since = session.runtime().now();
-    auto const now = session.clock().at(since);
-    if (search.request.not_after.over(since))
-        return Failure::dropped();
-    bool const look_for_own = search.request.earliest_attempt.has_value();
-    session.others().begin(segment.count > 1);
-    std::optional<Place> free;
-    std::optional<Place> own;
-    std::vector<RecordPair> pairs;
-    for (std::uint32_t done = 0; done < segment.count && !own && (look_for_own || !free);) {
-        // a few at first, since one of the first keys is mostly free
-        auto const count = std::min<std::uint32_t>(segment.count - done, done == 0 ? 16 : 1024);
-        if (!file->read(segment.slot + done, count, pairs))
-            return failed_call(errno, "cannot read in " + session.directory().path());
-        for (std::uint32_t i = 0; i < count && !own && (look_for_own || !free); ++i) {
-            auto const& record = current(pairs[i]);
-            auto const state = session.look(record, now);
-            if (!state.taken) {
-                if (!free && !search.own_only)
-                    free = Place{segment.slot + done + i, pairs[i]};
-                continue;
-            }
-            if (look_for_own && record.value() == search.request.owner)
-                own = Place{segment.slot + done + i, pairs[i]};
-            if (state.until)
-                search.earliest = std::min(search.earliest.value_or(*state.until), *state.until);
-            if (!record.holder.none())
-                search.holders.insert(record.holder);
-        }
-        done += count;
-    }
-    auto const& place = own ? own : free;
-    if (!place)
-        return std::nullopt;
-    auto reply = grant(session, file, search, *place, since);
-    if (auto* const granted = std::get_if<Granted>(&reply))
-        granted->index = segment.index + place->slot - segment.slot;
-    return reply;
-}
-
-Busy busy(Session const& session, Search const& search)
-{
-    Busy reply;
-    if (search.earliest) {
-        auto const left = std::chrono::nanoseconds(*search.earliest - session.now());
-        reply.earliest_expiry =
-            std::max(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds{0});
-    }
-    return reply;
+    // A free key must not be taken before all segments have been searched for the owner.
+    search.own_only = search.request.earliest_attempt && segments.size() > 1;
+    do {
+        for (auto const& segment : segments)
+            if (auto reply = claim_in(search, segment))
+                return reply;
+    } while (std::exchange(search.own_only, false));
+    return std::nullopt;
 }
 
 } // namespace
 
-Failure other_directory(Session const& session)
-{
-    return Failure::refused(
-        errc::wrong_server,
-        session.directory().path() +
-            " was deleted or replaced: other processes may hold the same keys; all leases are lost");
-}
-
-store::Request<ClaimReply> claim(Context context, ClaimRequest request)
+ClaimReply claim(Context const& context, ClaimRequest const& request)
 {
     auto& session = *context.session;
+    auto& watches = *context.watches;
+    session.sweep();
     auto const segments = segments_of(*request.range);
-    bool joined = request.waits == Waits::no;
+    auto const place = line_of(*request.range);
+    bool const waits = request.waits != Waits::no;
     for (;;) {
-        Search search{request};
-        // A free key must not be taken before all segments have been searched for the owner.
-        search.own_only = request.earliest_attempt && segments.size() > 1;
-        for (std::size_t at = 0; at < segments.size();) {
-            auto const& segment = segments[at];
-            auto locking = session.lock(segment.stem, records(segment.slot, segment.count));
-            auto locked = co_await locking;
-            auto reply = claim_in(session, locked.file(), segment, search);
-            locked.unlock();
-            if (reply) {
-                if (request.waits != Waits::no && std::holds_alternative<Granted>(*reply))
-                    context.watches->leave(line_of(*request.range));
-                co_return std::move(*reply);
-            }
-            if (++at == segments.size() && std::exchange(search.own_only, false))
-                at = 0;
+        Search search{session, request};
+        if (auto reply = claim_once(search, segments)) {
+            if (waits && std::holds_alternative<Granted>(*reply))
+                watches.leave(place);
+            return std::move(*reply);
         }
-        auto const place = line_of(*request.range);
-        if (!std::exchange(joined, true) && !context.watches->is_in_line(place)) {
-            auto locking = session.lock(place.stem, line_area);
-            auto locked = co_await locking;
-            context.watches->join(place, Line(locked.file()), request.waits == Waits::in_front);
-            locked.unlock();
-            // A release before this found nobody in line, so look once more.
+        // A release before it joined the line found nobody there, so look once more.
+        if (waits && watches.join(place, request.waits == Waits::in_front))
             continue;
-        }
-        if (request.waits != Waits::no)
-            context.watches->follow(place, search.holders);
-        co_return busy(session, search);
+        if (waits)
+            watches.follow(search.holders);
+        Busy busy;
+        if (search.earliest)
+            busy.earliest_expiry = time_until(*search.earliest, session.now());
+        return busy;
     }
+}
+
+namespace
+{
+
+/** A claim that is being extended. */
+struct Due {
+    std::size_t request;
+    Tenancy const* tenancy;
+    /// when the key would have been free
+    BootTime old_end;
+};
+
+/** Looks into the record of the claim: another process may have evicted it, or deleted the file. */
+bool is_named(Session& session, Claim const& claim, Tenancy const& tenancy)
+{
+    auto const place = place_of(*claim.range, claim.index);
+    auto const range = session.find(place.stem);
+    return range != nullptr && !range->file.deleted() && names(current(range->read(place.slot)), tenancy, claim.owner);
+}
+
+} // namespace
+
+std::vector<RenewAnswer> renew(Session& session, std::vector<RenewRequest> const& requests)
+{
+    auto const since = session.runtime->now();
+    auto const now = session.clock.at(since);
+    std::vector<RenewAnswer> answers;
+    std::vector<Due> due;
+    std::vector<OwnHolder::Extension> extensions;
+    for (auto const& request : requests) {
+        auto const index = answers.size();
+        auto& answer = answers.emplace_back(index, NotOwner{});
+        auto const* const tenancy = session.tenancy_of(*request.claim);
+        auto const old_end = tenancy ? session.holder->until(tenancy->cell, tenancy->claim) : std::nullopt;
+        if (request.claim->mark.ended || since >= request.not_after) {
+            answer.reply = Failure::dropped();
+        } else if (old_end && now < *old_end) {
+            due.push_back({index, tenancy, *old_end});
+            extensions.push_back({tenancy->cell, now + std::chrono::nanoseconds(request.lifetime()).count()});
+        }
+    }
+    if (due.empty())
+        return answers;
+    session.holder->extend(extensions);
+    // Another process may have found the key free before the write: then the old end has passed by now.
+    auto const written = session.now();
+    bool const intact = session.intact();
+    std::vector<OwnHolder::Extension> refused;
+    for (auto const& one : due) {
+        auto const& request = requests[one.request];
+        if (intact && written < one.old_end && is_named(session, *request.claim, *one.tenancy))
+            answers[one.request].reply = Renewed{request.ttl, since};
+        else
+            refused.push_back({one.tenancy->cell, one.old_end});
+    }
+    // an evicted key frees when its holder's validity ends, and not later
+    if (!refused.empty())
+        session.holder->extend(refused);
+    return answers;
 }
 
 } // namespace tenure::file

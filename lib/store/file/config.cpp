@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Config of the file store: parsing, checks, and its name.
-#include "config.hpp"
+#include "backend.hpp"
 
 #include <config/rules.hpp>
 

@@ -11,9 +11,7 @@ namespace tenure::file
 namespace
 {
 
-constexpr std::string_view digits = "0123456789";
-constexpr std::string_view hexadecimal = "0123456789abcdef";
-constexpr std::uint32_t most_numbers = 1U << 20U;
+constexpr std::string_view digits = "0123456789abcdef";
 
 /** FNV-1a over words of 8 bytes; the bytes after the last whole word are ignored. */
 std::uint64_t sum(void const* data, std::size_t bytes) noexcept
@@ -28,26 +26,13 @@ std::uint64_t sum(void const* data, std::size_t bytes) noexcept
     return hash;
 }
 
-/** Of all that follows the checksum, up to the end of the value. */
-std::uint64_t sum_of(Record const& record) noexcept
-{
-    auto const end = offsetof(Record, text) + record.length + 7;
-    return sum(&record.sequence, std::min(end, sizeof(Record)) - sizeof(record.checksum));
-}
-
-std::uint64_t sum_of(Cell const& cell) noexcept
-{
-    return sum(&cell.claim, sizeof(cell.claim) + sizeof(cell.until));
-}
-
 Segment place_of_key(std::string key)
 {
-    auto const run = key.find_last_not_of(digits) + 1; // npos + 1 is 0
-    if (run == key.size())
-        return {std::move(key)};
-    // Without leading zeros, so that each key has one place
+    constexpr std::uint32_t most_numbers = 1U << 20U;
+    auto const run = key.find_last_not_of(digits.substr(0, 10)) + 1; // npos + 1 is 0
+    // without leading zeros, so that each key has one place
     auto const number = std::min(key.find_first_not_of('0', run), key.size() - 1);
-    if (key.size() - number > 7)
+    if (run == key.size() || key.size() - number > 7)
         return {std::move(key)};
     auto const value = static_cast<std::uint32_t>(std::stoul(key.substr(number)));
     if (value >= most_numbers)
@@ -67,10 +52,8 @@ bool is_stem(std::string const& prefix)
 std::string HolderId::text() const
 {
     std::string text;
-    for (auto const byte : bytes) {
-        text += hexadecimal[static_cast<unsigned>(byte) >> 4U];
-        text += hexadecimal[static_cast<unsigned>(byte) & 15U];
-    }
+    for (auto const byte : bytes)
+        text += {digits[static_cast<unsigned>(byte) >> 4U], digits[static_cast<unsigned>(byte) & 15U]};
     return text;
 }
 
@@ -81,14 +64,10 @@ void Record::set_value(std::string_view value) noexcept
     length = static_cast<std::uint16_t>(value.size());
 }
 
-bool Record::valid() const noexcept
+std::uint64_t Record::sum() const noexcept
 {
-    return sequence != 0 && length <= text.size() && checksum == sum_of(*this);
-}
-
-void Record::seal() noexcept
-{
-    checksum = sum_of(*this);
+    auto const end = std::min(offsetof(Record, text) + length + 7, sizeof(Record));
+    return file::sum(&sequence, end - sizeof(checksum));
 }
 
 Record const& current(RecordPair const& pair) noexcept
@@ -101,14 +80,9 @@ Record const& current(RecordPair const& pair) noexcept
     return older.valid() ? older : empty;
 }
 
-bool Cell::valid() const noexcept
+std::uint64_t Cell::sum() const noexcept
 {
-    return checksum == sum_of(*this);
-}
-
-void Cell::seal() noexcept
-{
-    checksum = sum_of(*this);
+    return file::sum(&claim, sizeof(claim) + sizeof(until));
 }
 
 Segment place_of(KeyRange const& range, std::uint32_t index)
@@ -122,18 +96,17 @@ Segment place_of(KeyRange const& range, std::uint32_t index)
 
 std::vector<Segment> segments_of(KeyRange const& range)
 {
+    std::vector<Segment> segments{place_of(range, 0)};
     if (!range.numbered || is_stem(range.prefix)) {
-        auto all = place_of(range, 0);
-        all.count = range.count;
-        return {std::move(all)};
+        segments[0].count = range.count;
+        return segments;
     }
     // The prefix ends in a number: slot 5 of `job1` is number 15 of `job`.
-    std::vector<Segment> segments;
-    for (std::uint32_t index = 0; index < range.count; ++index) {
+    for (std::uint32_t index = 1; index < range.count; ++index) {
         auto place = place_of(range, index);
-        if (!segments.empty() && place.slot != 0 && segments.back().stem == place.stem &&
-            segments.back().slot + segments.back().count == place.slot)
-            ++segments.back().count;
+        auto& last = segments.back();
+        if (place.slot != 0 && last.stem == place.stem && last.slot + last.count == place.slot)
+            ++last.count;
         else
             segments.push_back(std::move(place));
     }
@@ -155,25 +128,20 @@ std::string file_name(std::string_view stem)
     for (char const c : stem) {
         bool const plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                            std::string_view("-_.:").find(c) != std::string_view::npos;
-        if (plain) {
-            name += c;
-            continue;
-        }
         auto const byte = static_cast<unsigned char>(c);
-        name += {'%', hexadecimal[byte >> 4U], hexadecimal[byte & 15U]};
+        if (plain)
+            name += c;
+        else
+            name += {'%', digits[byte >> 4U], digits[byte & 15U]};
     }
     if (name.size() <= longest)
         return name;
     std::string padded(stem);
     padded.resize((stem.size() + 7) / 8 * 8);
-    auto const hash = sum(padded.data(), padded.size());
-    name.resize(longest);
-    name += '~';
-    for (unsigned shift = 64; shift > 0;) {
-        shift -= 4;
-        name += hexadecimal[hash >> shift & 15U];
-    }
-    return name;
+    HolderId hash;
+    auto const word = sum(padded.data(), padded.size());
+    std::memcpy(hash.bytes.data(), &word, sizeof(word));
+    return name.substr(0, longest) + "~" + hash.text();
 }
 
 } // namespace tenure::file

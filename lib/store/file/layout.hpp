@@ -2,14 +2,14 @@
 // What the files of a store contain (docs/integrators/file-format.md), in the byte order of the machine.
 #pragma once
 
+#include "runtime/descriptor.hpp"
+
 #include <tenure/key_range.hpp>
 
 #include <array>
-#include <chrono>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,14 +24,14 @@ using BootTime = std::int64_t;
 struct HolderId {
     std::array<std::byte, 16> bytes{};
 
-    [[nodiscard]] bool none() const noexcept { return *this == HolderId{}; }
     /** 32 hexadecimal digits */
     [[nodiscard]] std::string text() const;
     friend auto operator<=>(HolderId const&, HolderId const&) = default;
 };
 
-/** One of the two copies of the record of a key; the one with the higher sequence and a right checksum counts. */
+/** One of the two copies of the record of a key. */
 struct Record {
+    /// of what follows, up to the end of the value
     std::uint64_t checksum = 0;
     /// 0: never written
     std::uint64_t sequence = 0;
@@ -47,6 +47,7 @@ struct Record {
     HolderId holder = {};
     /// the cell in the holder's file
     std::uint32_t cell = 0;
+    /// 0: the key is free
     std::uint16_t length = 0;
     /// the owner, or its mark and last owner (store/ended_claim.hpp)
     std::array<char, 434> text{};
@@ -55,15 +56,15 @@ struct Record {
     /** @param value  at most `longest_value` */
     void set_value(std::string_view value) noexcept;
     /** True if the copy is whole. */
-    [[nodiscard]] bool valid() const noexcept;
-    void seal() noexcept;
+    [[nodiscard]] bool valid() const noexcept { return length <= text.size() && checksum == sum() && sequence != 0; }
+    void seal() noexcept { checksum = sum(); }
+    [[nodiscard]] std::uint64_t sum() const noexcept;
 };
 static_assert(sizeof(Record) == 512);
 constexpr std::size_t longest_value = sizeof(Record::text);
 
 /** The two copies of a record, as they lie in the file. */
 using RecordPair = std::array<Record, 2>;
-
 /** The newer valid copy; an empty record if there is none. */
 [[nodiscard]] Record const& current(RecordPair const& pair) noexcept;
 
@@ -75,10 +76,15 @@ struct Cell {
     BootTime until = 0;
     std::uint64_t reserved = 0;
 
-    [[nodiscard]] bool valid() const noexcept;
-    void seal() noexcept;
+    [[nodiscard]] bool valid() const noexcept { return checksum == sum(); }
+    void seal() noexcept { checksum = sum(); }
+    [[nodiscard]] std::uint64_t sum() const noexcept;
 };
-static_assert(sizeof(Cell) == 32);
+/** The place of a cell in a holder file. */
+constexpr std::int64_t cell_at(std::uint32_t cell) noexcept
+{
+    return 512 + std::int64_t{cell} * 32;
+}
 
 /** The beginning of a holder file, for people and for the search for a process that keeps a lock. */
 struct HolderHeader {
@@ -89,45 +95,38 @@ struct HolderHeader {
     std::uint64_t locks = 0;
     std::array<char, 104> program{};
 };
-static_assert(sizeof(HolderHeader) == 128);
-constexpr std::int64_t cells_at = 512;
 
 /** A store that watches or waits for keys of a range file. */
 struct LineEntry {
     HolderId holder = {};
+    /// the name by which the store knows this entry
+    std::uint64_t watch = 0;
     /// place in the line, the lowest first; 0: not in line
     std::int64_t ticket = 0;
     /// the slot of a single key, or `pool_line`
     std::uint32_t line = 0;
-    /// 0: the entry is free
-    std::uint8_t role = 0;
-    /// counts releases that hint at free keys
-    std::uint8_t hints = 0;
-    /// counts releases that named other stores
-    std::uint8_t others = 0;
-    std::uint8_t reserved = 0;
+    /// 0: a waiter, 1: an observer
+    std::uint32_t observes = 0;
 };
-static_assert(sizeof(LineEntry) == 32);
 constexpr std::uint32_t pool_line = 0xffffffff;
 
-/** The beginning of a range file. */
-struct RangeHeader {
+/** The beginning of a range file; the entries follow. */
+struct LineHeader {
     std::array<char, 8> magic{'t', 'e', 'n', 'u', 'r', 'e', 'r', '1'};
-    std::int64_t last_ticket = std::int64_t{1} << 32U;
-    /// how many entries of the line are or were in use
-    std::uint32_t entries = 0;
-    std::uint32_t stem_length = 0;
-    std::array<char, 1024> stem{};
+    std::int64_t last_ticket = 0;
+    std::uint64_t entries = 0;
+    std::uint64_t reserved = 0;
 };
-constexpr std::int64_t entries_at = 2048;
 constexpr std::int64_t records_at = 65536;
-constexpr std::size_t most_entries = (records_at - entries_at) / sizeof(LineEntry);
+constexpr std::size_t most_entries = (records_at - sizeof(LineHeader)) / sizeof(LineEntry);
 
-/** Bytes of a range file. */
-struct Area {
-    std::int64_t begin = 0;
-    std::int64_t length = 0;
+/** What a store writes into the FIFO of another one. */
+struct Wake {
+    std::uint64_t watch = 0;
+    /// a `WatchEvent`: 1 hint, 2 our turn, 3 the turn of others
+    std::uint64_t event = 0;
 };
+
 constexpr Area line_area{0, records_at};
 /** The records of `count` slots. */
 [[nodiscard]] constexpr Area records(std::uint32_t slot, std::uint32_t count) noexcept
@@ -144,6 +143,8 @@ struct Segment {
     std::uint32_t count = 1;
     /// position of the first key in the range
     std::uint32_t index = 0;
+
+    [[nodiscard]] Area area() const noexcept { return records(slot, count); }
 };
 
 /** Where the keys of the range are. A key has one place, whether a pool names it or a lock. */
@@ -155,7 +156,7 @@ struct Segment {
 struct LinePlace {
     std::string stem;
     std::uint32_t line = 0;
-    friend auto operator<=>(LinePlace const&, LinePlace const&) = default;
+    friend bool operator==(LinePlace const&, LinePlace const&) = default;
 };
 [[nodiscard]] LinePlace line_of(KeyRange const& range);
 

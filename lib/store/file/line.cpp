@@ -1,157 +1,110 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Line: entries of waiters and observers.
-#include "line.hpp"
+#include "watches.hpp"
 
 #include <algorithm>
-#include <cstddef>
+#include <system_error>
 
 namespace tenure::file
 {
 
-namespace
+Line::Line(RangeFile const& range)
+    : range_(range)
+    , header_(range.file.read<LineHeader>(0))
 {
-
-/// This many waiters behind the named one are told to hold back: if it has died, the next ones are awake.
-constexpr std::size_t most_told = 8;
-
-bool concerns(LineEntry const& entry, Line::Release const& release)
-{
-    return entry.role != 0 && (entry.line == release.line || entry.line == pool_line ||
-                               std::ranges::find(release.slots, entry.line) != release.slots.end());
+    entries.resize(std::min<std::size_t>(header_.entries, most_entries));
+    range.file.read_at(sizeof(LineHeader), entries.data(), entries.size() * sizeof(LineEntry));
 }
 
-} // namespace
-
-Line::Line(RangeFilePtr file)
-    : file_(std::move(file))
+void Line::write() const
 {
-    auto const count = file_->file().read<std::uint32_t>(offsetof(RangeHeader, entries));
-    entries_.resize(std::min<std::size_t>(count, most_entries));
-    if (!file_->file().read_at(entries_at, entries_.data(), entries_.size() * sizeof(LineEntry)))
-        entries_.clear();
+    auto header = header_;
+    header.entries = std::min(entries.size(), most_entries);
+    range_.file.write_at(sizeof(LineHeader), entries.data(), header.entries * sizeof(LineEntry));
+    range_.file.write(0, header);
 }
 
-std::size_t Line::position(HolderId const& holder, std::uint32_t line, std::uint8_t role) const noexcept
+LineEntry& Line::entry(LineEntry const& of)
 {
-    auto const found = std::ranges::find_if(entries_, [&](LineEntry const& entry) {
-        return entry.role == role && entry.line == line && entry.holder == holder;
-    });
-    return static_cast<std::size_t>(found - entries_.begin());
+    auto const found = std::ranges::find_if(
+        entries, [&](LineEntry const& entry) { return entry.holder == of.holder && entry.watch == of.watch; });
+    return found != entries.end() ? *found : entries.emplace_back(of);
 }
 
-LineEntry const* Line::find(HolderId const& holder, std::uint32_t line, std::uint8_t role) const noexcept
+void Line::join(LineEntry& entry, bool in_front) noexcept
 {
-    auto const at = position(holder, line, role);
-    return at < entries_.size() ? &entries_[at] : nullptr;
-}
-
-bool Line::write(std::size_t position) const
-{
-    return file_->file().write(
-        entries_at + static_cast<std::int64_t>(position * sizeof(LineEntry)), entries_[position]);
-}
-
-bool Line::add(HolderId const& holder, std::uint32_t line, std::uint8_t role)
-{
-    if (position(holder, line, role) < entries_.size())
-        return true;
-    auto const free = std::ranges::find(entries_, 0, &LineEntry::role);
-    auto const at = static_cast<std::size_t>(free - entries_.begin());
-    if (at == most_entries)
-        return false;
-    if (at == entries_.size())
-        entries_.emplace_back();
-    entries_[at] = {holder, 0, line, role, 0, 0, 0};
-    return write(at) &&
-           file_->file().write(offsetof(RangeHeader, entries), static_cast<std::uint32_t>(entries_.size()));
-}
-
-void Line::erase(std::size_t position)
-{
-    entries_[position] = {};
-    static_cast<void>(write(position));
-    while (!entries_.empty() && entries_.back().role == 0)
-        entries_.pop_back();
-    static_cast<void>(file_->file().write(offsetof(RangeHeader, entries), static_cast<std::uint32_t>(entries_.size())));
-}
-
-void Line::remove(HolderId const& holder, std::uint32_t line, std::uint8_t role)
-{
-    if (auto const at = position(holder, line, role); at < entries_.size())
-        erase(at);
-}
-
-std::int64_t Line::next_ticket()
-{
-    auto const ticket = file_->file().read<std::int64_t>(offsetof(RangeHeader, last_ticket)) + 1;
-    static_cast<void>(file_->file().write(offsetof(RangeHeader, last_ticket), ticket));
-    return ticket;
-}
-
-void Line::join(HolderId const& holder, std::uint32_t line, bool in_front)
-{
-    constexpr auto role = role_of(WatchAs::waiter);
-    if (!add(holder, line, role))
+    constexpr auto origin = std::int64_t{1} << 32U; // there is always a lower one
+    if (entry.ticket != 0)
         return;
-    auto const at = position(holder, line, role);
-    if (entries_[at].ticket != 0)
-        return;
-    auto ticket = next_ticket();
+    header_.last_ticket = std::max(header_.last_ticket, origin) + 1;
+    auto ticket = header_.last_ticket;
     if (in_front)
-        for (auto const& entry : entries_)
-            if (entry.role == role && entry.line == line && entry.ticket != 0)
-                ticket = std::min(ticket, entry.ticket - 1);
-    entries_[at].ticket = ticket;
-    static_cast<void>(write(at));
+        for (auto const& other : entries)
+            if (other.ticket != 0 && other.line == entry.line)
+                ticket = std::min(ticket, other.ticket - 1);
+    entry.ticket = ticket;
 }
 
-void Line::leave(HolderId const& holder, std::uint32_t line)
+std::vector<std::pair<HolderId, Wake>> Line::released(Release const& release, Session const& session)
 {
-    auto const at = position(holder, line, role_of(WatchAs::waiter));
-    if (at == entries_.size() || entries_[at].ticket == 0)
-        return;
-    entries_[at].ticket = 0;
-    static_cast<void>(write(at));
-}
-
-Line::News Line::released(Release const& release, std::function<bool(HolderId const&)> const& alive)
-{
-    News news;
-    std::vector<std::size_t> concerned;
-    for (std::size_t at = 0; at < entries_.size(); ++at)
-        if (concerns(entries_[at], release))
-            concerned.push_back(at);
-    // those in line first, in their order
-    std::ranges::sort(concerned, {}, [this](std::size_t at) {
-        auto const ticket = static_cast<std::uint64_t>(entries_[at].ticket);
-        return ticket - 1; // 0 becomes the greatest
-    });
+    // This many waiters behind the named one are told to hold back: if it has died, the next ones are awake.
+    constexpr std::size_t most_told = 8;
+    std::vector<std::pair<HolderId, Wake>> news;
+    std::size_t named = 0;
     std::size_t told = 0;
-    for (auto const at : concerned) {
-        auto& entry = entries_[at];
-        bool const waits = entry.role == role_of(WatchAs::waiter);
-        if (waits && release.observers_only)
+    // waiters in line first, in their order: 0 becomes the greatest
+    std::ranges::sort(entries, {}, [](auto const& entry) { return static_cast<std::uint64_t>(entry.ticket) - 1; });
+    for (auto& entry : entries) {
+        bool const same_line = entry.line == release.place.line;
+        bool const concerned =
+            same_line || entry.line == pool_line || std::ranges::find(release.slots, entry.line) != release.slots.end();
+        if (!concerned || (release.observers_only && entry.observes == 0))
             continue;
-        bool const in_line = waits && entry.line == release.line;
-        bool const yields = in_line && !news.named.empty();
-        if (in_line && news.named.size() == release.names && yields && told++ >= most_told)
+        auto event = WatchEvent::hint;
+        if (entry.observes == 0 && same_line) {
+            if (entry.ticket != 0 && named < release.names)
+                event = WatchEvent::our_turn;
+            else if (named > 0)
+                event = WatchEvent::others_turn;
+        }
+        if (event == WatchEvent::others_turn && ++told > most_told)
             continue;
-        if (!alive(entry.holder)) {
-            entry = {}; // the file keeps a free place, whose end `erase` cuts off some day
-            static_cast<void>(write(at));
+        if (!session.is_alive(entry.holder)) {
+            entry.holder = {};
             continue;
         }
-        if (in_line && entry.ticket != 0 && news.named.size() < release.names) {
+        if (event == WatchEvent::our_turn) {
             entry.ticket = 0;
-            news.named.push_back(entry.holder);
-        } else {
-            ++(yields ? entry.others : entry.hints);
+            ++named;
         }
-        static_cast<void>(write(at));
-        if (std::ranges::find(news.wake, entry.holder) == news.wake.end())
-            news.wake.push_back(entry.holder);
+        news.emplace_back(entry.holder, Wake{entry.watch, static_cast<std::uint64_t>(event)});
     }
+    std::erase_if(entries, [](auto const& entry) { return entry.holder == HolderId{}; });
     return news;
+}
+
+bool tell(SessionPtr const& session, Release release)
+try {
+    auto const range = session->find(release.place.stem);
+    if (range == nullptr || Line(*range).entries.empty())
+        return false;
+    auto const others = std::make_shared<bool>(false);
+    auto steps = [session, release = std::move(release), others]() -> ReadyReply {
+        auto locked = session->lock(release.place.stem, line_area);
+        Line line(*locked);
+        auto const news = line.released(release, *session);
+        line.write();
+        locked.reset();
+        for (auto const& [id, wake] : news) {
+            session->wake(id, wake);
+            *others = *others || (id != session->holder->id() && wake.event == 2);
+        }
+        return Ready{};
+    };
+    attempt<ReadyReply>(session, std::move(steps), [](ReadyReply&&) {});
+    return *others;
+} catch (std::system_error const&) {
+    return false; // the release itself is done
 }
 
 } // namespace tenure::file

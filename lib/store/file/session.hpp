@@ -1,28 +1,144 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "directory.hpp"
-#include "line.hpp"
-#include "machine_clock.hpp"
-#include "other_holders.hpp"
 #include "own_holder.hpp"
-#include "range_file.hpp"
 #include "runtime/fork_guard.hpp"
-#include "store/request.hpp"
-#include "sweep.hpp"
+#include "runtime/machine_clock.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <variant>
+#include <vector>
 
 namespace tenure::file
 {
+
+/** The records of all keys with one stem, and the line of their waiters. */
+struct RangeFile {
+    Descriptor file;
+    std::uint64_t inode = 0;
+
+    [[nodiscard]] RecordPair read(std::uint32_t slot) const { return file.read<RecordPair>(records(slot, 1).begin); }
+    /** Reads the records of a segment in their order, until the visitor returns false. */
+    void each(Segment const& segment, std::function<bool(std::uint32_t slot, RecordPair const&)> const& visit) const;
+    /** Replaces the older copy. The first record of a slot gets both of its copies, so that later ones need no space.
+     *  @param old  the copies that the file has */
+    void write(std::uint32_t slot, RecordPair const& old, Record record) const;
+};
+using RangeFilePtr = std::shared_ptr<RangeFile const>;
+
+/** Another process has locked a part of this file: the request begins anew a little later. */
+struct Contended : std::exception {
+    Contended(std::string of, std::uint64_t number)
+        : stem(std::move(of))
+        , inode(number)
+    {
+    }
+    std::string stem;
+    std::uint64_t inode;
+};
+
+/** An open directory with this store's holder file. Another one takes its place if the directory was replaced.
+ *
+ *  Errors are exceptions; `failure_of` says what they mean. */
+class Session
+{
+public:
+    Session(FileConfig const& config, std::shared_ptr<Runtime> of);
+    Session(Session const&) = delete;
+    Session& operator=(Session const&) = delete;
+    ~Session() = default;
+
+    [[nodiscard]] BootTime now() const noexcept { return clock.at(runtime->now()); }
+    /** False, and from then on: the directory or this holder's file is gone or another one, and all leases are lost. */
+    [[nodiscard]] bool intact() noexcept
+    {
+        lost = lost || !directory.is_same() || holder->file().deleted();
+        return !lost;
+    }
+    /** @throws Failed unless intact */
+    void check_intact();
+    /** The claim's cell; null: it is of another session. */
+    [[nodiscard]] Tenancy const* tenancy_of(Claim const& claim) const noexcept;
+
+    /** The range file of a stem; null: there is none, and all its keys are free. */
+    [[nodiscard]] RangeFilePtr find(std::string const& stem);
+    /** Locks an area of a stem's range file, which is made if it is missing. The end of the pointer unlocks it.
+     *  @throws Contended */
+    [[nodiscard]] RangeFilePtr lock(std::string const& stem, Area area);
+    /** Why a request that was contended for long has failed. */
+    [[nodiscard]] Failure stuck(Contended const& at) const;
+
+    /** True while a process has the holder file open. */
+    [[nodiscard]] bool is_alive(HolderId const& id) const;
+    /** Writes into the FIFO of a store. */
+    void wake(HolderId const& id, Wake const& news) const;
+    /** Clears some files away that nobody needs: those of dead holders, and range files without a holder for ten
+     *  minutes. Nothing for a minute after a round. */
+    void sweep();
+    /** Requests in progress fail. Deletes the holder file, unless keys are still held: their work may go on. */
+    void close() noexcept;
+
+    std::shared_ptr<Runtime> const runtime;
+    MachineClock const clock;
+    Directory const directory;
+    std::shared_ptr<OwnHolder> const holder;
+    /** `intact` was false */
+    bool lost = false;
+    bool closed = false;
+
+private:
+    void sweep_holder(std::string const& name) const;
+    void sweep_range(std::string const& name) const;
+
+    /// some of the range files
+    std::map<std::string, RangeFilePtr, std::less<>> open_;
+    /// names that this round of `sweep` has not looked at; those of range files begin with '='
+    std::vector<std::string> unswept_;
+    Instant next_sweep_{};
+    /// a child of fork must not delete the files
+    std::uint64_t generation_ = fork_generation();
+};
+using SessionPtr = std::shared_ptr<Session>;
+
+/** Answers a request by `steps`, and again from their beginning while another process has locked what they need: for at
+ *  most 50 ms, and never waiting in the kernel. The reply is posted, because most requests end within this call.
+ *  @param steps  throw Contended only while they have changed nothing */
+template <class Reply>
+void attempt(
+    SessionPtr session, std::function<Reply()> steps, ReplyHandler<Reply> handler, std::optional<Instant> began = {},
+    Clock::duration pause = std::chrono::microseconds(50))
+{
+    auto& runtime = *session->runtime;
+    auto const now = runtime.now();
+    began = began.value_or(now);
+    std::optional<Reply> reply;
+    try {
+        reply = session->closed ? Failure::not_sent(errc::closed, "the store was closed") : steps();
+    } catch (Contended const& contended) {
+        if (now - *began >= std::chrono::milliseconds(50))
+            reply = session->stuck(contended);
+    } catch (std::exception const& error) {
+        reply = failure_of(error);
+    }
+    if (reply)
+        runtime.post(
+            [reply = std::move(*reply), handler = std::move(handler)]() mutable { handler(std::move(reply)); });
+    else
+        runtime.call_at(now + pause, [=, steps = std::move(steps), handler = std::move(handler)]() mutable {
+            auto const next = std::min<Clock::duration>(2 * pause, std::chrono::milliseconds(2));
+            attempt<Reply>(std::move(session), std::move(steps), std::move(handler), began, next);
+        });
+}
 
 /** The state of a key. */
 struct Occupancy {
@@ -31,69 +147,42 @@ struct Occupancy {
     std::optional<BootTime> until;
 };
 
-/** An open directory with this store's holder file. Another one takes its place if the directory was replaced. */
-class Session : public std::enable_shared_from_this<Session>
+/** One look at keys. Reads the clock **first**: a holder that renews meanwhile only makes its key look older than it
+ * is. Reads each block of a holder file once. */
+class Look
 {
 public:
-    [[nodiscard]] static std::variant<std::shared_ptr<Session>, Failure>
-    open(FileConfig const& config, std::shared_ptr<Runtime> runtime);
-
-    Session(Session const&) = delete;
-    Session& operator=(Session const&) = delete;
-    ~Session() = default;
-
-    [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
-    [[nodiscard]] Directory const& directory() const noexcept { return directory_; }
-    [[nodiscard]] MachineClock const& clock() const noexcept { return clock_; }
-    [[nodiscard]] BootTime now() const noexcept { return clock_.at(runtime_->now()); }
-    [[nodiscard]] OwnHolder& holder() noexcept { return *holder_; }
-    [[nodiscard]] OtherHolders& others() noexcept { return others_; }
-    [[nodiscard]] RangeFiles& ranges() noexcept { return ranges_; }
-
-    /** False: the directory or this holder's file is gone or another one, and all leases are lost. */
-    [[nodiscard]] bool intact() noexcept
+    explicit Look(Session const& session)
+        : since(session.runtime->now())
+        , now(session.clock.at(since))
+        , session_(session)
     {
-        lost_ = lost_ || !directory_.is_same() || holder_->deleted();
-        return !lost_;
     }
-    /** True once `intact` was false. */
-    [[nodiscard]] bool lost() const noexcept { return lost_; }
-    /** The claim's cell; null: it is of another session. */
-    [[nodiscard]] Tenancy const* tenancy_of(Claim const& claim) const noexcept;
 
-    /** Locks an area of a stem's range file, which is made if it is missing. Fails if another process keeps it locked
-     *  for 50 ms: a lock is never broken. */
-    [[nodiscard]] store::Step<std::variant<LockedArea, Failure>> lock(std::string stem, Area area);
+    /// the clock at the beginning
+    Instant const since;
+    BootTime const now;
 
-    /** The state of the key of a record, at an instant that was read before the record. */
-    [[nodiscard]] Occupancy look(Record const& record, BootTime now);
-    [[nodiscard]] bool is_alive(HolderId const& id) { return id == holder_->id() || others_.alive(id); }
-
-    /** Wakes a store: it looks at its lines. */
-    void wake(HolderId const& id) const;
-    /** Clears some files of the dead away, now and then. */
-    void sweep() { sweeper_.step(*this); }
-
-    /** Requests in progress fail. The holder file is deleted, unless keys are still held. */
-    void close() noexcept;
-    [[nodiscard]] bool closed() const noexcept { return closed_; }
+    /** The state of the key of a record that was read after the beginning. */
+    [[nodiscard]] Occupancy at(Record const& record);
+    /** The cell that a record of another holder names, and whether that holder lives. */
+    struct Seen {
+        /// invalid if it cannot be read
+        Cell cell;
+        bool alive = false;
+    };
+    [[nodiscard]] Seen cell_of(Record const& record);
 
 private:
-    Session(
-        std::shared_ptr<Runtime> runtime, Directory directory, MachineClock clock, std::shared_ptr<OwnHolder>&& holder);
-
-    std::shared_ptr<Runtime> runtime_;
-    Directory directory_;
-    MachineClock clock_;
-    std::shared_ptr<OwnHolder> holder_;
-    OtherHolders others_{directory_};
-    RangeFiles ranges_{directory_};
-    Sweeper sweeper_;
-    /// a child of fork must not delete the files
-    std::uint64_t generation_ = fork_generation();
-    bool lost_ = false;
-    bool closed_ = false;
+    static constexpr std::uint32_t block_size = 112;
+    struct Holder {
+        /// empty: the file is gone, or cannot be opened
+        Descriptor file;
+        bool alive = false;
+        std::map<std::uint32_t, std::array<Cell, block_size>> blocks;
+    };
+    Session const& session_;
+    std::map<HolderId, Holder> holders_;
 };
-using SessionPtr = std::shared_ptr<Session>;
 
 } // namespace tenure::file

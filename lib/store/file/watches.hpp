@@ -1,15 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/timer.hpp"
 #include "session.hpp"
-#include "store/hint_registry.hpp"
-
-#include <tenure/backend/backend.hpp>
-#include <tenure/backend/runtime.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -17,9 +15,47 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace tenure::file
 {
+
+/** A release, as waiters and observers hear of it. */
+struct Release {
+    LinePlace place;
+    std::vector<std::uint32_t> slots;
+    /// how many waiters it names
+    std::size_t names = 0;
+    bool observers_only = false;
+};
+
+/** The stores that wait for keys of a range file, or watch them. Changes need the lock of `line_area`; the line is only
+ *  a hint about the order, so a reader needs none. */
+class Line
+{
+public:
+    /** Reads the entries. */
+    explicit Line(RangeFile const& range);
+    /** Writes as many entries as there is place for. */
+    void write() const;
+
+    /** The entry of a watch; a new one if it has none. */
+    [[nodiscard]] LineEntry& entry(LineEntry const& of);
+    /** Puts an entry at the end of its line or in front of it. No effect if it is in line already. */
+    void join(LineEntry& entry, bool in_front) noexcept;
+    /** Takes the waiters that the release names out of the line. Returns the news, for whom and what. */
+    [[nodiscard]] std::vector<std::pair<HolderId, Wake>> released(Release const& release, Session const& session);
+
+    std::vector<LineEntry> entries;
+
+private:
+    RangeFile const& range_;
+    LineHeader header_;
+};
+
+/** Tells waiters and observers of a release. True if it names a waiter of another store; false also if the line is
+ *  locked just now, in which case they hear of it later. */
+bool tell(SessionPtr const& session, Release release);
 
 /** The watches of a store: entries in the lines of range files, and the FIFO by which other processes wake this one.
  *
@@ -27,68 +63,68 @@ namespace tenure::file
 class Watches : public std::enable_shared_from_this<Watches>
 {
 public:
-    explicit Watches(std::shared_ptr<Runtime> runtime);
+    using Handler = std::function<void(WatchEvent)>;
 
+    explicit Watches(std::shared_ptr<Runtime> runtime)
+        : runtime_(std::move(runtime))
+    {
+    }
     /** Begins all watches in the files of a session. */
     void begin(SessionPtr session);
-    /** The files of the session are lost: nothing is heard until the next one begins. */
+    /** The session has ended: nothing is heard until the next one begins. */
     void interrupt();
     void close() noexcept;
 
-    [[nodiscard]] std::unique_ptr<Watch> watch(LinePlace place, WatchAs as, std::function<void(WatchEvent)> handler);
+    [[nodiscard]] std::unique_ptr<Watch> watch(LinePlace place, WatchAs as, Handler handler);
 
-    // -- the place of this store in a line --
-
-    [[nodiscard]] bool is_in_line(LinePlace const& place);
-    /** @param line  locked */
-    void join(LinePlace const& place, Line line, bool in_front);
+    /** Joins the line. False: this store is in it already, or does not wait for its keys. @throws Contended */
+    [[nodiscard]] bool join(LinePlace const& place, bool in_front);
     /** Leaves the line soon, if the store is in it. */
     void leave(LinePlace const& place);
-    /** A claim found all keys held by these holders: their deaths are news for the waiters of this line. */
-    void follow(LinePlace const& place, std::set<HolderId> const& holders);
+    /** A claim found all keys held by these holders: their deaths are news for all waiters. */
+    void follow(std::set<HolderId> const& holders);
 
 private:
-    /// a line, and the role in it
-    using Topic = std::pair<LinePlace, std::uint8_t>;
-    struct State {
-        /// the entry is in the file
-        bool entered = false;
-        /// the entry's counts that were seen last
-        std::uint8_t hints = 0;
-        std::uint8_t others = 0;
-    };
-    using Registry = store::HintRegistry<Topic, State>;
+    using Id = std::uint64_t;
     using Fifo = asio::posix::basic_stream_descriptor<asio::any_io_executor>;
-    class Ending;
+    class Watcher;
 
+    struct Watched {
+        LinePlace place;
+        bool observes = false;
+        std::weak_ptr<Handler> handler;
+        /// its entry has a ticket, as far as this store knows
+        bool in_line = false;
+    };
     /** A holder whose death is awaited, by the error event of its FIFO. */
     struct Followed {
-        std::unique_ptr<Fifo> fifo;
-        std::set<LinePlace> lines;
-        /// looks at the holder's lock since the event
-        int looks = 0;
+        explicit Followed(Runtime& runtime)
+            : again(runtime)
+        {
+        }
+        std::optional<Fifo> fifo;
+        Timer again;
     };
 
-    /** Calls `change` with the locked line of the topic, later; drops it if the line cannot be locked. */
-    void change_line(LinePlace place, std::function<void(Line)> change, std::function<void()> failed = nullptr);
-    void enter(Topic const& topic);
-    void ended(Topic const& topic);
+    /** The waiter of a line, or the end. */
+    [[nodiscard]] std::map<Id, Watched>::iterator waiter_of(LinePlace const& place);
+    [[nodiscard]] LineEntry entry_of(Id id, Watched const& watched) const;
+    /** Changes a line soon. */
+    void edit(
+        LinePlace const& place, std::function<void(Line&)> change, ReplyHandler<ReadyReply> done = [](ReadyReply&&) {});
+    void enter(Id id);
+    void end(Id id);
+    void notify(Id id, WatchEvent event);
     void wait();
-    void stop_waiting() noexcept;
-    void on_wake();
-    void look_at(Topic const& topic, Line const& line);
-    void follow(LinePlace const& place, HolderId const& holder);
-    void look_whether_dead(HolderId const& holder);
-    void on_death(LinePlace const& place);
-    [[nodiscard]] bool watched();
+    void hear();
+    void look_whether_dead(HolderId const& holder, std::chrono::milliseconds pause);
 
     std::shared_ptr<Runtime> runtime_;
     /// null while the directory is not open
     SessionPtr session_;
-    Registry registry_;
-    /// lines in which this store has a ticket, as far as it knows
-    std::set<LinePlace> in_line_;
-    /// this store's own FIFO, which the session owns; unset while it is not read
+    std::map<Id, Watched> watched_;
+    Id last_ = 0;
+    /// this store's own FIFO, which the session owns
     std::optional<Fifo> fifo_;
     /// an event of `fifo_` is awaited
     bool waiting_ = false;

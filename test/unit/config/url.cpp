@@ -2,7 +2,7 @@
 #include "config/url.hpp"
 #include "harness/paths.hpp"
 #include "store/etcd/config.hpp"
-#include "store/file/config.hpp"
+#include "store/file/backend.hpp"
 #include "store/redis/config/config.hpp"
 
 #include <tenure/connect.hpp>

@@ -1,32 +1,30 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// ForkClosed: the descriptors, and the handlers of fork.
+// ForkClosed: the descriptors, and what happens to them in a child.
 #include "fork_closed.hpp"
 
-#include <algorithm>
-#include <memory>
+#include "fork_guard.hpp"
+
 #include <mutex>
-#include <vector>
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
-namespace tenure::file
+namespace tenure
 {
 
 namespace
 {
 
+void close_in_child() noexcept;
+
 struct Registry {
+    /// locked while no thread forks, so that it is free in a child
     std::mutex mutex;
     std::vector<int> numbers;
-    int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    int const nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
 
-    Registry() { ::pthread_atfork(&before, &in_parent, &in_child); }
-
-    static void before();
-    static void in_parent();
-    static void in_child();
+    Registry() { ::pthread_atfork(nullptr, nullptr, &close_in_child); }
 };
 
 Registry& registry()
@@ -36,24 +34,12 @@ Registry& registry()
     return *all;
 }
 
-void Registry::before()
-{
-    registry().mutex.lock();
-}
-
-void Registry::in_parent()
-{
-    registry().mutex.unlock();
-}
-
-void Registry::in_child()
+void close_in_child() noexcept
 {
     auto& all = registry();
     for (auto const number : all.numbers)
         static_cast<void>(::dup3(all.nothing, number, O_CLOEXEC));
     all.numbers.clear();
-    // not unlocked, because its owner has another thread ID here
-    std::construct_at(&all.mutex);
 }
 
 } // namespace
@@ -61,20 +47,24 @@ void Registry::in_child()
 ForkClosed::ForkClosed(int number)
     : number_(number)
 {
-    std::lock_guard const lock(registry().mutex);
-    registry().numbers.push_back(number);
+    auto& all = registry();
+    auto const no_fork = hold_forks();
+    std::lock_guard const lock(all.mutex);
+    all.numbers.push_back(number);
 }
 
 ForkClosed::~ForkClosed()
 {
+    auto const no_fork = hold_forks();
     std::lock_guard const lock(registry().mutex);
     std::erase(registry().numbers, number_);
 }
 
 std::vector<int> fork_closed_descriptors()
 {
+    auto const no_fork = hold_forks();
     std::lock_guard const lock(registry().mutex);
     return registry().numbers;
 }
 
-} // namespace tenure::file
+} // namespace tenure

@@ -3,11 +3,11 @@
 
 #include <vector>
 
-namespace tenure::file
+namespace tenure
 {
 
-/** Closes a descriptor in every child that this process forks: a child that kept a holder file open would keep the keys
- *  of a dead parent taken. In the child the number then refers to /dev/null, so that its owner may close it as ever. */
+/** Closes a descriptor in every child that this process forks: the life of such a descriptor says that this process
+ *  lives. In the child the number then refers to /dev/null, so that its owner may close it as ever. */
 class ForkClosed
 {
 public:
@@ -20,7 +20,7 @@ private:
     int number_;
 };
 
-/** All descriptors that such objects have. */
+/** All descriptors that such objects have. Thread-safe. */
 [[nodiscard]] std::vector<int> fork_closed_descriptors();
 
-} // namespace tenure::file
+} // namespace tenure
