@@ -190,19 +190,20 @@ if(TENURE_FILE)
   target_sources(
     tenure
     PRIVATE
-      runtime/descriptor.cpp
-      runtime/fork_closed.cpp
-      runtime/machine_clock.cpp
+      files/descriptor.cpp
+      files/encoding.cpp
+      files/fork_closed.cpp
+      files/machine_clock.cpp
+      files/mailbox.cpp
+      files/shared_directory.cpp
       store/file/backend.cpp
       store/file/claim.cpp
       store/file/directory.cpp
       store/file/inspect.cpp
       store/file/layout.cpp
-      store/file/line.cpp
       store/file/own_holder.cpp
       store/file/release.cpp
       store/file/session.cpp
-      store/file/sweep.cpp
       store/file/watches.cpp
   )
 endif()

@@ -26,7 +26,7 @@
 #include "store/etcd/backend.hpp"
 #endif
 #if TENURE_HAS_FILE
-#include "runtime/fork_closed.hpp"
+#include "files/fork_closed.hpp"
 #endif
 #if TENURE_HAS_ZOOKEEPER
 #include "store/zookeeper/backend.hpp"

@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Directories and files: what is refused, and what happens when they are damaged, deleted or replaced.
+#include "files/machine_clock.hpp"
 #include "forked.hpp"
 #include "harness/scratch_directory.hpp"
-#include "runtime/machine_clock.hpp"
 #include "store/file/directory.hpp"
 #include "store/file/layout.hpp"
 #include "system_calls.hpp"
@@ -148,7 +148,7 @@ TEST_CASE("a torn copy of a record is passed over, and the older one counts", "[
     auto const claim = take(*client, range, 1);
     expect<Evicted>(client->evict(range, 0, owner(1)));
     auto const file = Descriptor(::open(range_file(scratch.path()).c_str(), O_RDWR | O_CLOEXEC));
-    auto const offset = file::records(0, 1).begin;
+    auto const offset = file::Segment::record_at(0);
     auto const pair = file.read<file::RecordPair>(offset);
     REQUIRE(file::current(pair).value() == "evicted/operator");
     auto const newer = &file::current(pair) == pair.data() ? 0 : 1;
@@ -207,8 +207,8 @@ TEST_CASE("an area is unlocked, and no other area of the file", "[format]")
     };
     auto const one = open();
     auto const other = open();
-    auto const first = file::records(0, 1);
-    auto const second = file::records(1, 1);
+    auto const first = file::Segment{}.area();
+    auto const second = file::Segment{{}, 1}.area();
     REQUIRE(one.try_lock(first));
     REQUIRE(one.try_lock(second));
     CHECK_FALSE(other.try_lock(second));

@@ -178,7 +178,7 @@ TEST_CASE("a record never names a cell that does not have its claim yet", "[inte
         auto const& record = file::current(pair);
         file::Look keys(session);
         if (record.length != 0)
-            ahead = ahead || keys.cell_of(record).cell.claim != record.claim;
+            ahead = ahead || keys.cell_of(record).claim != record.claim;
     };
     Interleaver steps;
     steps.add([&] { CHECK(world.claimer.claimed(range, "worker/claimer") > 0); });

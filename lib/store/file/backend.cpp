@@ -85,7 +85,7 @@ public:
                     : file::examine(*session_),
             std::move(handler));
     }
-    void on_reachable(std::function<void()> handler) override { on_reachable_ = std::move(handler); }
+    void on_reachable(std::function<void()>) override {}
     void shortest_ttl(std::chrono::milliseconds) override {}
     [[nodiscard]] std::string describe() const override { return file::describe(config_); }
 
@@ -113,13 +113,10 @@ private:
             return std::nullopt;
         session_ = std::make_shared<Session>(config_, runtime_);
         watches_->begin(session_);
-        if (std::exchange(failed_, false) && on_reachable_)
-            runtime_->post([handler = on_reachable_] { handler(); });
         return std::nullopt;
     } catch (std::exception const& error) {
         auto failure = failure_of(error);
         failure.effect = Failure::Effect::not_sent;
-        failed_ = true;
         return failure;
     }
     void close() noexcept
@@ -155,10 +152,6 @@ private:
     std::shared_ptr<Watches> watches_;
     /// null until it is needed, and after the directory was replaced
     SessionPtr session_;
-    /// of `on_reachable`
-    std::function<void()> on_reachable_;
-    /// the last attempt to open the directory failed
-    bool failed_ = false;
     bool closed_ = false;
     std::uint64_t generation_ = fork_generation();
 };

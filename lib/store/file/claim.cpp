@@ -20,18 +20,12 @@ namespace
 struct Search {
     Session& session;
     ClaimRequest const& request;
-    /// only a key of the request's owner
-    bool own_only = false;
+    /// a key of the request's owner; else a free one
+    bool for_own = false;
     /// the first end of a taken key
     std::optional<BootTime> earliest{};
     /// holders of taken keys
     std::set<HolderId> holders{};
-};
-
-/** A slot that may be taken. */
-struct Place {
-    std::uint32_t slot;
-    RecordPair pair;
 };
 
 std::uint64_t next_token(std::uint64_t last)
@@ -41,79 +35,71 @@ std::uint64_t next_token(std::uint64_t last)
     return std::max(last + 1, static_cast<std::uint64_t>(wall));
 }
 
-Granted grant(Search const& search, RangeFile const& range, Place const& place, Look const& look)
+/** Writes a claim in place of a record. The segment is locked. */
+ClaimReply
+grant(Search const& search, RangeFile const& range, std::uint32_t slot, RecordPair const& old, Look const& look)
 {
     auto& session = search.session;
     auto const& request = search.request;
-    if (request.owner.size() > longest_value - 9) // "resting/"
-        throw Failed(errc::store_refused, "the owner is longer than a record", true);
+    if (request.owner.size() > sizeof(Record::text) - 9) // "resting/"
+        return Failure::refused(errc::store_refused, "the owner is longer than a record", true);
     // the cell first: no record ever names a cell that does not have its claim
     auto const until = look.now + std::chrono::nanoseconds(request.lifetime()).count();
     auto tenancy = session.holder->take(until, look.now);
     Record record;
-    auto const last_token = current(place.pair).token;
+    auto const last_token = current(old).token;
     record.token = request.fencing ? next_token(last_token) : last_token;
     record.claim = tenancy->claim;
     record.granted = look.now;
     record.reuse_after = std::chrono::nanoseconds(request.reuse_after).count();
-    record.holder = session.holder->id();
+    record.holder = session.holder->id;
     record.cell = tenancy->cell;
     record.set_value(request.owner);
     try {
-        range.write(place.slot, place.pair, record);
+        range.write(slot, old, record);
         session.check_intact();
-    } catch (std::exception const&) {
+    } catch (...) {
         // a record that was written all the same names an ended claim
         session.holder->end(*tenancy);
         throw;
     }
-    return {0, request.fencing ? record.token : 0, request.ttl, look.since, std::move(tenancy)};
+    return Granted{0, request.fencing ? record.token : 0, request.ttl, look.since, std::move(tenancy)};
 }
 
-/** Looks for a key of a segment. Unset: none is free. */
+/** Looks for a key of a segment. Unset: there is none. */
 std::optional<ClaimReply> claim_in(Search& search, Segment const& segment)
 {
-    auto& session = search.session;
-    auto const locked = session.lock(segment.stem, segment.area());
-    Look look(session);
+    auto const locked = search.session.lock(segment.stem, segment.area());
+    Look look(search.session);
     if (search.request.not_after.over(look.since))
         return Failure::dropped();
-    bool const look_for_own = search.request.earliest_attempt.has_value();
-    std::optional<Place> found;
+    std::optional<ClaimReply> reply;
     locked->each(segment, [&](std::uint32_t slot, RecordPair const& pair) {
         auto const& record = current(pair);
         auto const state = look.at(record);
-        if (!state.taken) {
-            if (!found && !search.own_only)
-                found = Place{slot, pair};
-            return look_for_own || !found;
+        if (search.for_own ? state.taken && record.value() == search.request.owner : !state.taken) {
+            reply = grant(search, *locked, slot, pair, look);
+            if (auto* const granted = std::get_if<Granted>(&*reply))
+                granted->index = segment.index + slot - segment.slot;
         }
-        if (look_for_own && record.value() == search.request.owner) {
-            found = Place{slot, pair};
-            return false;
-        }
-        if (state.until)
+        if (state.taken && state.until)
             search.earliest = std::min(search.earliest.value_or(*state.until), *state.until);
-        if (record.until == 0)
+        if (state.taken && record.until == 0)
             search.holders.insert(record.holder);
-        return true;
+        return !reply;
     });
-    if (!found)
-        return std::nullopt;
-    auto granted = grant(search, *locked, *found, look);
-    granted.index = segment.index + found->slot - segment.slot;
-    return granted;
+    return reply;
 }
 
+/** Looks for a key of the owner, if it may have one, and then for a free one. */
 std::optional<ClaimReply> claim_once(Search& search, std::vector<Segment> const& segments)
 {
-    // A free key must not be taken before all segments have been searched for the owner.
-    search.own_only = search.request.earliest_attempt && segments.size() > 1;
+    search.for_own = search.request.earliest_attempt.has_value();
     do {
         for (auto const& segment : segments)
             if (auto reply = claim_in(search, segment))
                 return reply;
-    } while (std::exchange(search.own_only, false));
+    } while (std::exchange(search.for_own, false));
     return std::nullopt;
 }
 

@@ -60,14 +60,14 @@ InspectReply inspect(Context const& context, KeyRangePtr const& range)
 Findings examine(Session const& session)
 {
     auto const& directory = session.directory;
-    bool const is_shared = (directory.root.st_mode & 077) != 0;
+    bool const is_shared = (directory.status.st_mode & 077) != 0;
     Findings findings;
     findings.push_back(
         {Finding::Severity::ok, "directory",
-         directory.path + ", of user " + std::to_string(directory.root.st_uid) +
+         directory.path + ", of user " + std::to_string(directory.status.st_uid) +
              (is_shared ? ", shared with other users" : ", for that user alone"),
          "only processes of this machine that name this directory exclude each other"});
-    Finding kind{Finding::Severity::ok, "file system", directory.filesystem, ""};
+    Finding kind{Finding::Severity::ok, "file system", directory.file_system.name, ""};
     if (kind.observed == "btrfs" || kind.observed == "zfs")
         kind.advice = "it copies on write: on a full disk renewals fail and leases are lost; use a tmpfs such as /run";
     else if (kind.observed != "tmpfs")

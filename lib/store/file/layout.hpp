@@ -1,8 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What the files of a store contain (docs/integrators/file-format.md), in the byte order of the machine.
+// What the files of a store contain, in the byte order of the machine. docs/integrators/file-format.md has the rules.
 #pragma once
 
-#include "runtime/descriptor.hpp"
+#include "files/descriptor.hpp"
+#include "files/encoding.hpp"
 
 #include <tenure/key_range.hpp>
 
@@ -17,7 +18,7 @@
 namespace tenure::file
 {
 
-/// nanoseconds of the machine's CLOCK_BOOTTIME, which all its processes share
+/// nanoseconds of the machine's CLOCK_BOOTTIME
 using BootTime = std::int64_t;
 
 /** Names an open store: the names of its holder file and of its FIFO. */
@@ -25,7 +26,7 @@ struct HolderId {
     std::array<std::byte, 16> bytes{};
 
     /** 32 hexadecimal digits */
-    [[nodiscard]] std::string text() const;
+    [[nodiscard]] std::string text() const { return hexadecimal(bytes); }
     friend auto operator<=>(HolderId const&, HolderId const&) = default;
 };
 
@@ -37,7 +38,7 @@ struct Record {
     std::uint64_t sequence = 0;
     /// the last fencing token of the key
     std::uint64_t token = 0;
-    /// the number that the cell of the holder must have; another number there: the claim has ended
+    /// the number in the holder's cell; another number there: the claim has ended
     std::uint64_t claim = 0;
     BootTime granted = 0;
     /// end of a key that no holder renews (resting, kept); 0: the holder's cell has the end
@@ -53,19 +54,14 @@ struct Record {
     std::array<char, 434> text{};
 
     [[nodiscard]] std::string_view value() const noexcept { return {text.data(), length}; }
-    /** @param value  at most `longest_value` */
     void set_value(std::string_view value) noexcept;
-    /** True if the copy is whole. */
-    [[nodiscard]] bool valid() const noexcept { return length <= text.size() && checksum == sum() && sequence != 0; }
-    void seal() noexcept { checksum = sum(); }
     [[nodiscard]] std::uint64_t sum() const noexcept;
 };
 static_assert(sizeof(Record) == 512);
-constexpr std::size_t longest_value = sizeof(Record::text);
 
 /** The two copies of a record, as they lie in the file. */
 using RecordPair = std::array<Record, 2>;
-/** The newer valid copy; an empty record if there is none. */
+/** The newer copy that is whole; an empty record if there is none. */
 [[nodiscard]] Record const& current(RecordPair const& pair) noexcept;
 
 /** Says until when the holder has a key; written by the holder alone. */
@@ -76,14 +72,24 @@ struct Cell {
     BootTime until = 0;
     std::uint64_t reserved = 0;
 
-    [[nodiscard]] bool valid() const noexcept { return checksum == sum(); }
-    void seal() noexcept { checksum = sum(); }
     [[nodiscard]] std::uint64_t sum() const noexcept;
 };
 /** The place of a cell in a holder file. */
 constexpr std::int64_t cell_at(std::uint32_t cell) noexcept
 {
     return 512 + std::int64_t{cell} * 32;
+}
+
+/** Of a record or cell: all of it was written at once. */
+template <class Checked>
+[[nodiscard]] bool is_whole(Checked const& checked) noexcept
+{
+    return checked.checksum == checked.sum();
+}
+template <class Checked>
+void seal(Checked& checked) noexcept
+{
+    checked.checksum = checked.sum();
 }
 
 /** The beginning of a holder file, for people and for the search for a process that keeps a lock. */
@@ -119,21 +125,7 @@ struct LineHeader {
 };
 constexpr std::int64_t records_at = 65536;
 constexpr std::size_t most_entries = (records_at - sizeof(LineHeader)) / sizeof(LineEntry);
-
-/** What a store writes into the FIFO of another one. */
-struct Wake {
-    std::uint64_t watch = 0;
-    /// a `WatchEvent`: 1 hint, 2 our turn, 3 the turn of others
-    std::uint64_t event = 0;
-};
-
 constexpr Area line_area{0, records_at};
-/** The records of `count` slots. */
-[[nodiscard]] constexpr Area records(std::uint32_t slot, std::uint32_t count) noexcept
-{
-    constexpr auto stride = static_cast<std::int64_t>(sizeof(RecordPair));
-    return {records_at + slot * stride, count * stride};
-}
 
 /** Keys of a range whose records lie side by side. */
 struct Segment {
@@ -144,23 +136,18 @@ struct Segment {
     /// position of the first key in the range
     std::uint32_t index = 0;
 
-    [[nodiscard]] Area area() const noexcept { return records(slot, count); }
+    [[nodiscard]] Area area() const noexcept { return {record_at(slot), record_at(count) - record_at(0)}; }
+    static constexpr std::int64_t record_at(std::uint32_t slot) noexcept
+    {
+        return records_at + std::int64_t{slot} * static_cast<std::int64_t>(sizeof(RecordPair));
+    }
 };
 
 /** Where the keys of the range are. A key has one place, whether a pool names it or a lock. */
 [[nodiscard]] std::vector<Segment> segments_of(KeyRange const& range);
 /** Where one key of the range is. */
 [[nodiscard]] Segment place_of(KeyRange const& range, std::uint32_t index);
-
-/** The file and the number of the line of waiters of a range. */
-struct LinePlace {
-    std::string stem;
-    std::uint32_t line = 0;
-    friend bool operator==(LinePlace const&, LinePlace const&) = default;
-};
-[[nodiscard]] LinePlace line_of(KeyRange const& range);
-
-/** The name of a stem's range file. */
-[[nodiscard]] std::string file_name(std::string_view stem);
+/** The file of the line of waiters of a range, and as its slot the number of that line. */
+[[nodiscard]] Segment line_of(KeyRange const& range);
 
 } // namespace tenure::file

@@ -24,7 +24,7 @@ namespace tenure::file
 /** True if the record names this claim. One that was evicted still names its cell, and another owner. */
 [[nodiscard]] inline bool names(Record const& record, Tenancy const& tenancy, std::string_view owner) noexcept
 {
-    return record.holder == tenancy.holder->id() && record.cell == tenancy.cell && record.claim == tenancy.claim &&
+    return record.holder == tenancy.holder->id && record.cell == tenancy.cell && record.claim == tenancy.claim &&
            record.value() == owner;
 }
 

@@ -1,12 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Session: opening and end, range files, locks, the state of keys.
-#include "session.hpp"
+// Session: opening and end, range files, locks, clearing away. Look: the state of keys.
+#include "watches.hpp"
 
 #include <tenure/errc.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <iterator>
 #include <mutex>
 
 #include <fcntl.h>
@@ -15,6 +16,8 @@
 
 namespace tenure::file
 {
+
+using namespace std::chrono_literals;
 
 namespace
 {
@@ -49,7 +52,7 @@ void RangeFile::each(
         // a few at first, since one of the first keys is mostly free
         pairs.resize(std::min(segment.count - done, done == 0 ? 16U : 1024U));
         auto const slot = segment.slot + done;
-        file.read_at(records(slot, 1).begin, pairs.data(), pairs.size() * sizeof(RecordPair));
+        file.read_at(Segment::record_at(slot), pairs.data(), pairs.size() * sizeof(RecordPair));
         for (std::uint32_t i = 0; i < pairs.size(); ++i)
             if (!visit(slot + i, pairs[i]))
                 return;
@@ -60,13 +63,12 @@ void RangeFile::write(std::uint32_t slot, RecordPair const& old, Record record) 
 {
     auto const& last = current(old);
     record.sequence = last.sequence + 1;
-    record.seal();
-    auto const offset = records(slot, 1).begin;
-    std::int64_t const older = &last == old.data() ? sizeof(Record) : 0;
+    seal(record);
+    auto const offset = Segment::record_at(slot);
     if (last.sequence == 0)
         file.write(offset, RecordPair{record, record});
     else
-        file.write(offset + older, record);
+        file.write(&last == old.data() ? offset + std::int64_t{sizeof(Record)} : offset, record);
 }
 
 Session::Session(FileConfig const& config, std::shared_ptr<Runtime> of)
@@ -82,20 +84,25 @@ void Session::close() noexcept
         return;
     try {
         if (holder->last_end() <= now())
-            directory.remove_holder(holder->id().text());
+            directory.remove_holder(holder->id.text());
         else
             keep_until_over(holder, now());
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: another process clears the files away
     }
 }
 
+bool Session::intact() noexcept
+{
+    lost = lost || !directory.is_same() || holder->file.deleted();
+    return !lost;
+}
+
 void Session::check_intact()
 {
     if (!intact())
-        throw Failed(
+        throw Failure::refused(
             errc::wrong_server,
-            directory.path + " was deleted or replaced: other processes may hold the same keys; all leases are lost",
-            false);
+            directory.path + " was deleted or replaced: other processes may hold the same keys; all leases are lost");
 }
 
 Tenancy const* Session::tenancy_of(Claim const& claim) const noexcept
@@ -109,7 +116,7 @@ RangeFilePtr Session::find(std::string const& stem)
     constexpr std::size_t most_open = 256;
     if (auto const found = open_.find(stem); found != open_.end())
         return found->second;
-    auto file = directory.open_file(directory.ranges, file_name(stem), O_RDWR);
+    auto file = directory.open_file(directory.ranges, file_name_of(stem), O_RDWR);
     if (!file && errno == ENOENT)
         return nullptr;
     if (!file)
@@ -126,13 +133,13 @@ RangeFilePtr Session::lock(std::string const& stem, Area area)
     for (;;) {
         auto const range = find(stem);
         if (range == nullptr) {
-            static_cast<void>(directory.create_file(directory.ranges, file_name(stem), "." + holder->id().text()));
+            static_cast<void>(directory.create_file(directory.ranges, file_name_of(stem), "." + holder->id.text()));
             continue;
         }
         holder->note(range->inode);
         for (int yielded = 0; !range->file.try_lock(area); ++yielded) {
             if (yielded == yields)
-                throw Contended(stem, range->inode);
+                throw Contended{stem, range->inode};
             ::sched_yield();
         }
         RangeFilePtr locked(range.get(), [range, area](RangeFile const* file) { file->file.unlock(area); });
@@ -147,7 +154,7 @@ Failure Session::stuck(Contended const& at) const
     std::string culprit = "an unknown process";
     for (auto const& name : directory.holders.names()) {
         auto const file = directory.open_file(directory.holders, name, O_RDONLY);
-        if (!file || name == holder->id().text() || !file.locked_elsewhere())
+        if (!file || name == holder->id.text() || !file.locked_elsewhere())
             continue;
         auto const header = file.read<HolderHeader>(0);
         if (header.locks != at.inode)
@@ -164,40 +171,91 @@ Failure Session::stuck(Contended const& at) const
 
 bool Session::is_alive(HolderId const& id) const
 {
-    if (id == holder->id())
+    if (id == holder->id)
         return true;
     auto const file = directory.open_file(directory.holders, id.text(), O_RDONLY);
     return file ? file.locked_elsewhere() : errno != ENOENT;
 }
 
-void Session::wake(HolderId const& id, Wake const& news) const
-{
-    // For reading also: if the store has just ended, the write would otherwise raise SIGPIPE.
-    if (auto const fifo = directory.open_file(directory.wake, id.text(), O_RDWR))
-        static_cast<void>(::write(fifo.number(), &news, sizeof(news)) == sizeof(news));
+void Session::sweep() noexcept
+try {
+    constexpr auto pause = 60s;
+    if (unswept_.empty() && runtime->now() >= next_sweep_) {
+        next_sweep_ = runtime->now() + pause;
+        unswept_ = directory.holders.names();
+        std::ranges::copy(directory.ranges.names(), std::back_inserter(unswept_));
+    }
+    // a few names at each call
+    for (int count = 0; count < 4 && !unswept_.empty(); ++count) {
+        auto const name = std::move(unswept_.back());
+        unswept_.pop_back();
+        if (name.starts_with('='))
+            sweep_range(name);
+        else if (!name.starts_with('.') && name != holder->id.text())
+            sweep_holder(name);
+    }
+} catch (std::exception const&) { // NOLINT(bugprone-empty-catch): another round follows
 }
 
-Look::Seen Look::cell_of(Record const& record)
+void Session::sweep_holder(std::string const& name) const
 {
-    auto const [found, is_new] = holders_.try_emplace(record.holder);
+    auto const file = directory.open_file(directory.holders, name, O_RDWR);
+    if (!file || !file.try_lock(whole_file))
+        return;
+    auto const bytes = std::max<std::int64_t>(file.status().st_size - cell_at(0), 0);
+    std::vector<Cell> cells(static_cast<std::size_t>(bytes) / sizeof(Cell));
+    file.read_at(cell_at(0), cells.data(), cells.size() * sizeof(Cell));
+    // a key with quarantine stays taken until the end of its cell
+    if (std::ranges::none_of(cells, [now = now()](auto const& cell) { return cell.claim != 0 && cell.until > now; }))
+        directory.remove_holder(name);
+}
+
+void Session::sweep_range(std::string const& name) const
+{
+    constexpr std::int64_t largest = 4 << 20; // reading more would hold the strand up
+    auto file = directory.open_file(directory.ranges, name, O_RDWR);
+    auto const found = file.status();
+    auto const unused = std::chrono::system_clock::now().time_since_epoch() - std::chrono::seconds(found.st_mtime);
+    if (!file || unused < 10min || found.st_size > largest || !file.try_lock(whole_file) || file.deleted())
+        return;
+    RangeFile const range{std::move(file)};
+    Look look(*this);
+    auto const slots = std::max<std::int64_t>(found.st_size - records_at, 0) / Segment{}.area().length;
+    bool needed = std::ranges::any_of(Line(range).entries, [this](auto const& one) { return is_alive(one.holder); });
+    range.each({{}, 0, static_cast<std::uint32_t>(slots)}, [&](std::uint32_t, RecordPair const& pair) {
+        needed = needed || look.at(current(pair)).taken;
+        return !needed;
+    });
+    if (!needed)
+        ::unlinkat(directory.ranges.number(), name.c_str(), 0);
+}
+
+Look::Holder& Look::find(HolderId const& id)
+{
+    auto const [found, is_new] = holders_.try_emplace(id);
     auto& holder = found->second;
     if (is_new) {
-        holder.file = session_.directory.open_file(session_.directory.holders, record.holder.text(), O_RDONLY);
+        holder.file = session_.directory.open_file(session_.directory.holders, id.text(), O_RDONLY);
         // what cannot be opened may be alive
         holder.alive = holder.file ? holder.file.locked_elsewhere() : errno != ENOENT;
     }
-    Seen seen{{}, holder.alive};
+    return holder;
+}
+
+Cell Look::cell_of(Record const& record)
+{
+    auto& holder = find(record.holder);
     if (!holder.file)
-        return seen;
+        return {};
     auto const block = record.cell / block_size;
     if (!holder.blocks.contains(block))
         holder.blocks[block] = holder.file.read<std::array<Cell, block_size>>(cell_at(block * block_size));
-    seen.cell = holder.blocks[block][record.cell % block_size];
+    auto cell = holder.blocks[block][record.cell % block_size];
     // its holder may have been writing it
     constexpr int attempts = 100;
-    for (int attempt = 0; !seen.cell.valid() && attempt < attempts; ++attempt)
-        seen.cell = holder.file.read<Cell>(cell_at(record.cell));
-    return seen;
+    for (int attempt = 0; !is_whole(cell) && attempt < attempts; ++attempt)
+        cell = holder.file.read<Cell>(cell_at(record.cell));
+    return cell;
 }
 
 Occupancy Look::at(Record const& record)
@@ -206,16 +264,17 @@ Occupancy Look::at(Record const& record)
         return {};
     if (record.until != 0)
         return {now < record.until, record.until};
-    if (record.holder == session_.holder->id()) {
+    if (record.holder == session_.holder->id) {
         auto const until = session_.holder->until(record.cell, record.claim);
         return {until && now < *until, until};
     }
-    auto const seen = cell_of(record);
-    if (!seen.alive && (record.reuse_after == 0 || !seen.cell.valid()))
+    auto const cell = cell_of(record);
+    bool const alive = find(record.holder).alive;
+    if (!alive && (record.reuse_after == 0 || !is_whole(cell)))
         return {};
-    if (!seen.cell.valid())
+    if (!is_whole(cell))
         return {true, std::nullopt};
-    return {seen.cell.claim == record.claim && now < seen.cell.until, seen.cell.until};
+    return {cell.claim == record.claim && now < cell.until, cell.until};
 }
 
 } // namespace tenure::file

@@ -1,17 +1,16 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "files/machine_clock.hpp"
 #include "own_holder.hpp"
 #include "runtime/fork_guard.hpp"
-#include "runtime/machine_clock.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
+#include <tenure/errc.hpp>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
-#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -27,7 +26,7 @@ struct RangeFile {
     Descriptor file;
     std::uint64_t inode = 0;
 
-    [[nodiscard]] RecordPair read(std::uint32_t slot) const { return file.read<RecordPair>(records(slot, 1).begin); }
+    [[nodiscard]] RecordPair read(std::uint32_t slot) const { return file.read<RecordPair>(Segment::record_at(slot)); }
     /** Reads the records of a segment in their order, until the visitor returns false. */
     void each(Segment const& segment, std::function<bool(std::uint32_t slot, RecordPair const&)> const& visit) const;
     /** Replaces the older copy. The first record of a slot gets both of its copies, so that later ones need no space.
@@ -36,20 +35,15 @@ struct RangeFile {
 };
 using RangeFilePtr = std::shared_ptr<RangeFile const>;
 
-/** Another process has locked a part of this file: the request begins anew a little later. */
-struct Contended : std::exception {
-    Contended(std::string of, std::uint64_t number)
-        : stem(std::move(of))
-        , inode(number)
-    {
-    }
+/** Thrown: another process has locked a part of this file, and the request begins anew a little later. */
+struct Contended {
     std::string stem;
     std::uint64_t inode;
 };
 
 /** An open directory with this store's holder file. Another one takes its place if the directory was replaced.
  *
- *  Errors are exceptions; `failure_of` says what they mean. */
+ *  Throws a `Failure`, or an error that `failure_of` explains. */
 class Session
 {
 public:
@@ -60,12 +54,8 @@ public:
 
     [[nodiscard]] BootTime now() const noexcept { return clock.at(runtime->now()); }
     /** False, and from then on: the directory or this holder's file is gone or another one, and all leases are lost. */
-    [[nodiscard]] bool intact() noexcept
-    {
-        lost = lost || !directory.is_same() || holder->file().deleted();
-        return !lost;
-    }
-    /** @throws Failed unless intact */
+    [[nodiscard]] bool intact() noexcept;
+    /** Throws unless intact. */
     void check_intact();
     /** The claim's cell; null: it is of another session. */
     [[nodiscard]] Tenancy const* tenancy_of(Claim const& claim) const noexcept;
@@ -75,16 +65,14 @@ public:
     /** Locks an area of a stem's range file, which is made if it is missing. The end of the pointer unlocks it.
      *  @throws Contended */
     [[nodiscard]] RangeFilePtr lock(std::string const& stem, Area area);
-    /** Why a request that was contended for long has failed. */
+    /** Why a request that was contended for long has failed: names the process that keeps the lock. */
     [[nodiscard]] Failure stuck(Contended const& at) const;
 
     /** True while a process has the holder file open. */
     [[nodiscard]] bool is_alive(HolderId const& id) const;
-    /** Writes into the FIFO of a store. */
-    void wake(HolderId const& id, Wake const& news) const;
     /** Clears some files away that nobody needs: those of dead holders, and range files without a holder for ten
      *  minutes. Nothing for a minute after a round. */
-    void sweep();
+    void sweep() noexcept;
     /** Requests in progress fail. Deletes the holder file, unless keys are still held: their work may go on. */
     void close() noexcept;
 
@@ -92,7 +80,7 @@ public:
     MachineClock const clock;
     Directory const directory;
     std::shared_ptr<OwnHolder> const holder;
-    /** `intact` was false */
+    /// `intact` was false
     bool lost = false;
     bool closed = false;
 
@@ -101,7 +89,7 @@ private:
     void sweep_range(std::string const& name) const;
 
     /// some of the range files
-    std::map<std::string, RangeFilePtr, std::less<>> open_;
+    std::map<std::string, RangeFilePtr> open_;
     /// names that this round of `sweep` has not looked at; those of range files begin with '='
     std::vector<std::string> unswept_;
     Instant next_sweep_{};
@@ -115,28 +103,31 @@ using SessionPtr = std::shared_ptr<Session>;
  *  @param steps  throw Contended only while they have changed nothing */
 template <class Reply>
 void attempt(
-    SessionPtr session, std::function<Reply()> steps, ReplyHandler<Reply> handler, std::optional<Instant> began = {},
+    SessionPtr session, std::function<Reply()> steps, ReplyHandler<Reply> handler, Instant give_up_at = {},
     Clock::duration pause = std::chrono::microseconds(50))
 {
-    auto& runtime = *session->runtime;
-    auto const now = runtime.now();
-    began = began.value_or(now);
+    using namespace std::chrono_literals;
+    auto const now = session->runtime->now();
+    give_up_at = give_up_at == Instant{} ? now + 50ms : give_up_at;
     std::optional<Reply> reply;
     try {
         reply = session->closed ? Failure::not_sent(errc::closed, "the store was closed") : steps();
+    } catch (Failure const& failure) {
+        reply = failure;
     } catch (Contended const& contended) {
-        if (now - *began >= std::chrono::milliseconds(50))
+        if (now >= give_up_at)
             reply = session->stuck(contended);
     } catch (std::exception const& error) {
         reply = failure_of(error);
     }
+    auto& runtime = *session->runtime;
     if (reply)
         runtime.post(
             [reply = std::move(*reply), handler = std::move(handler)]() mutable { handler(std::move(reply)); });
     else
         runtime.call_at(now + pause, [=, steps = std::move(steps), handler = std::move(handler)]() mutable {
-            auto const next = std::min<Clock::duration>(2 * pause, std::chrono::milliseconds(2));
-            attempt<Reply>(std::move(session), std::move(steps), std::move(handler), began, next);
+            attempt<Reply>(
+                session, std::move(steps), std::move(handler), give_up_at, std::min<Clock::duration>(2 * pause, 2ms));
         });
 }
 
@@ -165,13 +156,8 @@ public:
 
     /** The state of the key of a record that was read after the beginning. */
     [[nodiscard]] Occupancy at(Record const& record);
-    /** The cell that a record of another holder names, and whether that holder lives. */
-    struct Seen {
-        /// invalid if it cannot be read
-        Cell cell;
-        bool alive = false;
-    };
-    [[nodiscard]] Seen cell_of(Record const& record);
+    /** The cell that a record of another holder names; not whole if it cannot be read. */
+    [[nodiscard]] Cell cell_of(Record const& record);
 
 private:
     static constexpr std::uint32_t block_size = 112;
@@ -181,6 +167,8 @@ private:
         bool alive = false;
         std::map<std::uint32_t, std::array<Cell, block_size>> blocks;
     };
+    [[nodiscard]] Holder& find(HolderId const& id);
+
     Session const& session_;
     std::map<HolderId, Holder> holders_;
 };

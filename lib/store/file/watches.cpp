@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Watches: entries in lines, wake-ups, and deaths of holders.
+// Line: entries of waiters and observers. Watches: this store's entries, and what it hears.
 #include "watches.hpp"
-
-#include <boost/asio/bind_executor.hpp>
 
 #include <algorithm>
 #include <stdexcept>
@@ -16,38 +14,136 @@ namespace tenure::file
 
 using namespace std::chrono_literals;
 
+Line::Line(RangeFile const& range)
+    : range_(range)
+    , header_(range.file.read<LineHeader>(0))
+{
+    entries.resize(std::min<std::size_t>(header_.entries, most_entries));
+    range.file.read_at(sizeof(LineHeader), entries.data(), entries.size() * sizeof(LineEntry));
+}
+
+void Line::write() const
+{
+    auto header = header_;
+    header.entries = std::min(entries.size(), most_entries);
+    range_.file.write_at(sizeof(LineHeader), entries.data(), header.entries * sizeof(LineEntry));
+    range_.file.write(0, header);
+}
+
+LineEntry& Line::entry(LineEntry const& of)
+{
+    auto const found = std::ranges::find_if(
+        entries, [&](LineEntry const& entry) { return entry.holder == of.holder && entry.watch == of.watch; });
+    return found != entries.end() ? *found : entries.emplace_back(of);
+}
+
+void Line::join(LineEntry& entry, bool in_front) noexcept
+{
+    constexpr auto origin = std::int64_t{1} << 32U; // there is always a lower one
+    if (entry.ticket != 0)
+        return;
+    header_.last_ticket = std::max(header_.last_ticket, origin) + 1;
+    auto ticket = header_.last_ticket;
+    if (in_front)
+        for (auto const& other : entries)
+            if (other.ticket != 0 && other.line == entry.line)
+                ticket = std::min(ticket, other.ticket - 1);
+    entry.ticket = ticket;
+}
+
+std::vector<std::pair<HolderId, Message>> Line::released(Release const& release, Session const& session)
+{
+    // This many waiters behind the named one are told to hold back: if it has died, the next ones are awake.
+    constexpr std::size_t most_told = 8;
+    std::vector<std::pair<HolderId, Message>> news;
+    std::size_t named = 0;
+    std::size_t told = 0;
+    // waiters in line first, in their order: 0 becomes the greatest
+    std::ranges::sort(entries, {}, [](auto const& entry) { return static_cast<std::uint64_t>(entry.ticket) - 1; });
+    for (auto& entry : entries) {
+        bool const same_line = entry.line == release.place.slot;
+        bool const concerned =
+            same_line || entry.line == pool_line || std::ranges::find(release.slots, entry.line) != release.slots.end();
+        if (!concerned || (release.observers_only && entry.observes == 0))
+            continue;
+        auto event = WatchEvent::hint;
+        if (entry.observes == 0 && same_line) {
+            if (entry.ticket != 0 && named < release.names)
+                event = WatchEvent::our_turn;
+            else if (named > 0)
+                event = WatchEvent::others_turn;
+        }
+        if (event == WatchEvent::others_turn && ++told > most_told)
+            continue;
+        if (!session.is_alive(entry.holder)) {
+            entry.holder = {};
+            continue;
+        }
+        if (event == WatchEvent::our_turn) {
+            entry.ticket = 0;
+            ++named;
+        }
+        news.emplace_back(entry.holder, Message{entry.watch, static_cast<std::uint64_t>(event)});
+    }
+    std::erase_if(entries, [](auto const& entry) { return entry.holder == HolderId{}; });
+    return news;
+}
+
+bool tell(SessionPtr const& session, Release release)
+try {
+    auto const range = session->find(release.place.stem);
+    if (range == nullptr || Line(*range).entries.empty())
+        return false;
+    auto const others = std::make_shared<bool>(false);
+    auto steps = [session, release = std::move(release), others]() -> ReadyReply {
+        auto locked = session->lock(release.place.stem, line_area);
+        Line line(*locked);
+        auto const news = line.released(release, *session);
+        line.write();
+        locked.reset();
+        for (auto const& [id, message] : news) {
+            if (auto const fifo = session->directory.open_file(session->directory.wake, id.text(), O_RDWR))
+                send(fifo, message);
+            bool const is_named = message.event == static_cast<std::uint64_t>(WatchEvent::our_turn);
+            *others = *others || (is_named && id != session->holder->id);
+        }
+        return Ready{};
+    };
+    attempt<ReadyReply>(session, std::move(steps), [](ReadyReply&&) {});
+    return *others;
+} catch (std::system_error const&) {
+    return false; // the release itself is done
+}
+
+namespace
+{
+
 /** A watch that tells when it ends. */
-class Watches::Watcher final : public Watch
+class Ending final : public Watch
 {
 public:
-    Watcher(std::weak_ptr<Watches> watches, Id id, std::shared_ptr<Handler> handler)
-        : watches_(std::move(watches))
-        , id_(id)
-        , handler_(std::move(handler))
+    explicit Ending(std::function<void()> end)
+        : end_(std::move(end))
     {
     }
-    Watcher(Watcher const&) = delete;
-    Watcher& operator=(Watcher const&) = delete;
-    ~Watcher() override
-    {
-        if (auto const watches = watches_.lock())
-            watches->end(id_);
-    }
+    ~Ending() override { end_(); }
 
 private:
-    std::weak_ptr<Watches> watches_;
-    Id id_;
-    /// the only strong reference: without it the handler is not called
-    std::shared_ptr<Handler> handler_;
+    std::function<void()> end_;
 };
+
+} // namespace
 
 void Watches::begin(SessionPtr session)
 {
     session_ = std::move(session);
-    fifo_.emplace(runtime_->io_executor(), session_->holder->fifo().number());
+    mailbox_ =
+        std::make_shared<Mailbox>(runtime_, session_->holder->fifo, [weak = weak_from_this()](Message const& message) {
+            if (auto const self = weak.lock())
+                self->hear(message);
+        });
     for (auto const& [id, watched] : watched_)
         enter(id);
-    wait();
 }
 
 void Watches::interrupt()
@@ -61,36 +157,44 @@ void Watches::interrupt()
 
 void Watches::close() noexcept
 {
-    followed_.clear();
-    if (fifo_)
-        static_cast<void>(fifo_->release()); // the session closes it
-    fifo_.reset();
+    mailbox_.reset();
     session_.reset();
 }
 
-std::unique_ptr<Watch> Watches::watch(LinePlace place, WatchAs as, Handler handler)
+std::unique_ptr<Watch> Watches::watch(Segment line, WatchAs as, Handler handler)
 {
-    auto shared = std::make_shared<Handler>(std::move(handler));
-    watched_[++last_] = {std::move(place), as == WatchAs::observer, shared};
-    enter(last_);
-    wait();
-    return std::make_unique<Watcher>(weak_from_this(), last_, std::move(shared));
+    auto const id = ++last_;
+    watched_.try_emplace(id, Watched{std::move(line), as, std::move(handler)});
+    enter(id);
+    return std::make_unique<Ending>([weak = weak_from_this(), id] {
+        if (auto const self = weak.lock())
+            self->end(id);
+    });
 }
 
-LineEntry Watches::entry_of(Id id, Watched const& watched) const
+LineEntry Watches::entry_of(Id id) const
 {
-    return {session_->holder->id(), id, 0, watched.place.line, watched.observes ? 1U : 0U};
+    auto const& watched = watched_.at(id);
+    return {session_->holder->id, id, 0, watched.line.slot, watched.as == WatchAs::observer ? 1U : 0U};
 }
 
-void Watches::edit(LinePlace const& place, std::function<void(Line&)> change, ReplyHandler<ReadyReply> done)
+Watches::Id Watches::waiter_of(Segment const& line) const
+{
+    for (auto const& [id, watched] : watched_)
+        if (watched.as == WatchAs::waiter && watched.line.stem == line.stem && watched.line.slot == line.slot)
+            return id;
+    return 0;
+}
+
+void Watches::edit(Segment const& line, std::function<void(Line&)> change, ReplyHandler<ReadyReply> done)
 {
     if (session_ == nullptr)
         return;
-    auto steps = [session = session_, stem = place.stem, change = std::move(change)]() -> ReadyReply {
+    auto steps = [session = session_, stem = line.stem, change = std::move(change)]() -> ReadyReply {
         auto const locked = session->lock(stem, line_area);
-        Line line(*locked);
-        change(line);
-        line.write();
+        Line present(*locked);
+        change(present);
+        present.write();
         return Ready{};
     };
     attempt<ReadyReply>(session_, std::move(steps), std::move(done));
@@ -98,14 +202,15 @@ void Watches::edit(LinePlace const& place, std::function<void(Line&)> change, Re
 
 void Watches::enter(Id id)
 {
+    if (mailbox_ != nullptr)
+        mailbox_->listen();
     auto const enters = [self = shared_from_this(), id](Line& line) {
-        // it may have ended meanwhile
-        if (auto const found = self->watched_.find(id); found != self->watched_.end() && self->session_ != nullptr)
-            static_cast<void>(line.entry(self->entry_of(id, found->second)));
+        if (self->session_ != nullptr && self->watched_.contains(id)) // it may have ended meanwhile
+            static_cast<void>(line.entry(self->entry_of(id)));
         if (line.entries.size() > most_entries)
             throw std::runtime_error("the line is full");
     };
-    edit(watched_.at(id).place, enters, [self = shared_from_this(), id](ReadyReply&& reply) {
+    edit(watched_.at(id).line, enters, [self = shared_from_this(), id](ReadyReply&& reply) {
         bool const failed = std::holds_alternative<Failure>(reply);
         self->notify(id, failed ? WatchEvent::unavailable : WatchEvent::in_force);
     });
@@ -116,128 +221,75 @@ void Watches::end(Id id)
     auto const ended = watched_.extract(id);
     if (session_ == nullptr)
         return;
-    edit(ended.mapped().place, [own = session_->holder->id(), id](Line& line) {
+    edit(ended.mapped().line, [own = session_->holder->id, id](Line& line) {
         std::erase_if(line.entries, [&](auto const& entry) { return entry.holder == own && entry.watch == id; });
     });
-    if (watched_.empty()) {
-        followed_.clear();
-        fifo_->cancel();
-    }
+    if (watched_.empty())
+        mailbox_->stop();
 }
 
 void Watches::notify(Id id, WatchEvent event)
 {
-    if (auto const found = watched_.find(id); found != watched_.end())
-        runtime_->post([weak = found->second.handler, event] {
-            if (auto const handler = weak.lock())
-                (*handler)(event);
-        });
+    runtime_->post([weak = weak_from_this(), id, event] {
+        auto const self = weak.lock();
+        if (self == nullptr || !self->watched_.contains(id))
+            return;
+        auto const handler = self->watched_.at(id).handler; // a copy, because it may end the watch
+        handler(event);
+    });
 }
 
-void Watches::wait()
+void Watches::hear(Message const& message)
 {
-    if (!fifo_ || watched_.empty() || std::exchange(waiting_, true))
-        return;
-    fifo_->async_wait(
-        asio::posix::descriptor_base::wait_read,
-        asio::bind_executor(runtime_->strand(), [weak = weak_from_this()](error_code const& error) {
-            auto const self = weak.lock();
-            if (self == nullptr)
-                return;
-            self->waiting_ = false;
-            if (!error && self->fifo_)
-                self->hear();
-            self->wait();
-        }));
+    auto const event = static_cast<WatchEvent>(message.event);
+    if (auto const found = watched_.find(message.about); found != watched_.end() && event == WatchEvent::our_turn)
+        found->second.in_line = false;
+    if (event == WatchEvent::hint || event == WatchEvent::our_turn || event == WatchEvent::others_turn)
+        notify(message.about, event);
 }
 
-void Watches::hear()
+bool Watches::join(Segment const& line, bool in_front)
 {
-    std::vector<Wake> news(4096); // as many as it holds
-    auto const bytes = ::read(fifo_->native_handle(), news.data(), news.size() * sizeof(Wake));
-    news.resize(static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)) / sizeof(Wake));
-    for (auto const& [id, event] : news) {
-        if (auto const found = watched_.find(id); found != watched_.end() && event == 2)
-            found->second.in_line = false;
-        if (event >= 1 && event <= 3)
-            notify(id, static_cast<WatchEvent>(event));
-    }
-}
-
-std::map<Watches::Id, Watches::Watched>::iterator Watches::waiter_of(LinePlace const& place)
-{
-    return std::ranges::find_if(
-        watched_, [&](auto const& one) { return one.second.place == place && !one.second.observes; });
-}
-
-bool Watches::join(LinePlace const& place, bool in_front)
-{
-    auto const found = waiter_of(place);
-    if (found == watched_.end() || found->second.in_line)
+    auto const id = waiter_of(line);
+    if (id == 0 || watched_.at(id).in_line)
         return false;
-    auto const locked = session_->lock(place.stem, line_area);
-    found->second.in_line = true;
+    auto const locked = session_->lock(line.stem, line_area);
+    watched_.at(id).in_line = true;
     try {
-        Line line(*locked);
-        line.join(line.entry(entry_of(found->first, found->second)), in_front);
-        line.write();
+        Line present(*locked);
+        present.join(present.entry(entry_of(id)), in_front);
+        present.write();
     } catch (std::system_error const&) { // a full disk: this store polls
     }
     return true;
 }
 
-void Watches::leave(LinePlace const& place)
+void Watches::leave(Segment const& line)
 {
-    auto const found = waiter_of(place);
-    if (session_ == nullptr || found == watched_.end() || !std::exchange(found->second.in_line, false))
+    auto const id = waiter_of(line);
+    if (session_ == nullptr || id == 0 || !std::exchange(watched_.at(id).in_line, false))
         return;
-    edit(place, [self = shared_from_this(), place, entry = entry_of(found->first, found->second)](Line& line) {
-        auto const now = self->waiter_of(place);
-        if (now != self->watched_.end() && now->first == entry.watch && !now->second.in_line)
-            line.entry(entry).ticket = 0;
+    edit(line, [self = shared_from_this(), id, own = session_->holder->id](Line& present) {
+        auto const found = self->watched_.find(id);
+        for (auto& entry : present.entries)
+            if (found != self->watched_.end() && !found->second.in_line && entry.holder == own && entry.watch == id)
+                entry.ticket = 0;
     });
 }
 
 void Watches::follow(std::set<HolderId> const& holders)
 {
-    constexpr std::size_t most_followed = 64;
-    for (auto const& holder : holders) {
-        if (session_ == nullptr || watched_.empty() || holder == session_->holder->id() || followed_.contains(holder))
-            continue;
-        if (followed_.size() >= most_followed)
-            followed_.clear();
-        auto& followed = followed_.try_emplace(holder, *runtime_).first->second;
-        auto fifo = session_->directory.open_file(session_->directory.wake, holder.text(), O_WRONLY);
-        if (!fifo) {
-            look_whether_dead(holder, 1ms); // nobody reads it
-            continue;
-        }
-        followed.fifo.emplace(runtime_->io_executor(), fifo.release());
-        followed.fifo->async_wait(
-            asio::posix::descriptor_base::wait_error,
-            asio::bind_executor(runtime_->strand(), [weak = weak_from_this(), holder](error_code const& error) {
-                if (auto const self = weak.lock(); self != nullptr && !error)
-                    self->look_whether_dead(holder, 1ms);
-            }));
-    }
-}
-
-void Watches::look_whether_dead(HolderId const& holder, std::chrono::milliseconds pause)
-{
-    auto const found = followed_.find(holder);
-    if (found == followed_.end() || session_ == nullptr)
-        return;
-    // The lock of a dead process vanishes a moment after its FIFO. If it stays, its keys free by their ttl.
-    constexpr auto longest_pause = 64ms;
-    if (session_->is_alive(holder) && pause <= longest_pause) {
-        found->second.again.after(
-            pause, weak_from_this(), [holder, pause](Watches& self) { self.look_whether_dead(holder, 2 * pause); });
-        return;
-    }
-    followed_.erase(found);
-    for (auto const& [id, watched] : watched_)
-        if (!watched.observes)
-            notify(id, WatchEvent::hint);
+    auto const died = [weak = weak_from_this()] {
+        if (auto const self = weak.lock())
+            for (auto const& [id, watched] : self->watched_)
+                if (watched.as == WatchAs::waiter)
+                    self->notify(id, WatchEvent::hint);
+    };
+    for (auto const& holder : holders)
+        if (auto const name = holder.text(); holder != session_->holder->id && !mailbox_->follows(name))
+            mailbox_->follow(
+                name, session_->directory.open_file(session_->directory.wake, name, O_WRONLY),
+                [session = session_, holder] { return session->is_alive(holder); }, died);
 }
 
 } // namespace tenure::file

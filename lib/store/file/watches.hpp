@@ -1,28 +1,19 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "runtime/timer.hpp"
+#include "files/mailbox.hpp"
 #include "session.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/posix/basic_stream_descriptor.hpp>
-
-#include <chrono>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
 #include <set>
 #include <utility>
-#include <vector>
 
 namespace tenure::file
 {
 
 /** A release, as waiters and observers hear of it. */
 struct Release {
-    LinePlace place;
+    /// `line_of`
+    Segment place;
     std::vector<std::uint32_t> slots;
     /// how many waiters it names
     std::size_t names = 0;
@@ -34,7 +25,6 @@ struct Release {
 class Line
 {
 public:
-    /** Reads the entries. */
     explicit Line(RangeFile const& range);
     /** Writes as many entries as there is place for. */
     void write() const;
@@ -44,7 +34,7 @@ public:
     /** Puts an entry at the end of its line or in front of it. No effect if it is in line already. */
     void join(LineEntry& entry, bool in_front) noexcept;
     /** Takes the waiters that the release names out of the line. Returns the news, for whom and what. */
-    [[nodiscard]] std::vector<std::pair<HolderId, Wake>> released(Release const& release, Session const& session);
+    [[nodiscard]] std::vector<std::pair<HolderId, Message>> released(Release const& release, Session const& session);
 
     std::vector<LineEntry> entries;
 
@@ -75,60 +65,42 @@ public:
     void interrupt();
     void close() noexcept;
 
-    [[nodiscard]] std::unique_ptr<Watch> watch(LinePlace place, WatchAs as, Handler handler);
-
+    [[nodiscard]] std::unique_ptr<Watch> watch(Segment line, WatchAs as, Handler handler);
     /** Joins the line. False: this store is in it already, or does not wait for its keys. @throws Contended */
-    [[nodiscard]] bool join(LinePlace const& place, bool in_front);
+    [[nodiscard]] bool join(Segment const& line, bool in_front);
     /** Leaves the line soon, if the store is in it. */
-    void leave(LinePlace const& place);
+    void leave(Segment const& line);
     /** A claim found all keys held by these holders: their deaths are news for all waiters. */
     void follow(std::set<HolderId> const& holders);
 
 private:
     using Id = std::uint64_t;
-    using Fifo = asio::posix::basic_stream_descriptor<asio::any_io_executor>;
-    class Watcher;
-
     struct Watched {
-        LinePlace place;
-        bool observes = false;
-        std::weak_ptr<Handler> handler;
+        Segment line;
+        WatchAs as;
+        Handler handler;
         /// its entry has a ticket, as far as this store knows
         bool in_line = false;
     };
-    /** A holder whose death is awaited, by the error event of its FIFO. */
-    struct Followed {
-        explicit Followed(Runtime& runtime)
-            : again(runtime)
-        {
-        }
-        std::optional<Fifo> fifo;
-        Timer again;
-    };
-
-    /** The waiter of a line, or the end. */
-    [[nodiscard]] std::map<Id, Watched>::iterator waiter_of(LinePlace const& place);
-    [[nodiscard]] LineEntry entry_of(Id id, Watched const& watched) const;
-    /** Changes a line soon. */
-    void edit(
-        LinePlace const& place, std::function<void(Line&)> change, ReplyHandler<ReadyReply> done = [](ReadyReply&&) {});
+    /** The watch of this store that waits in the line; 0: none. */
+    [[nodiscard]] Id waiter_of(Segment const& line) const;
+    /** A new entry of a watch. */
+    [[nodiscard]] LineEntry entry_of(Id id) const;
+    /** Changes the line of a watch soon. */
+    void
+    edit(Segment const& line, std::function<void(Line&)> change, ReplyHandler<ReadyReply> done = [](ReadyReply&&) {});
     void enter(Id id);
     void end(Id id);
     void notify(Id id, WatchEvent event);
-    void wait();
-    void hear();
-    void look_whether_dead(HolderId const& holder, std::chrono::milliseconds pause);
+    void hear(Message const& message);
 
     std::shared_ptr<Runtime> runtime_;
     /// null while the directory is not open
     SessionPtr session_;
     std::map<Id, Watched> watched_;
     Id last_ = 0;
-    /// this store's own FIFO, which the session owns
-    std::optional<Fifo> fifo_;
-    /// an event of `fifo_` is awaited
-    bool waiting_ = false;
-    std::map<HolderId, Followed> followed_;
+    /// of the session
+    std::shared_ptr<Mailbox> mailbox_;
 };
 
 } // namespace tenure::file

@@ -59,13 +59,13 @@ TEST_CASE("a slot of a pool and the lock of that name are one key, whatever the 
 
 TEST_CASE("names of files are plain, short, and different for different stems", "[file]")
 {
-    CHECK(file_name("thread_id_lock:") == "=thread_id_lock:");
-    CHECK(file_name("a/b c%") == "=a%2fb%20c%25");
-    CHECK(file_name("") == "=");
-    CHECK(file_name("..") == "=..");
+    CHECK(file_name_of("thread_id_lock:") == "=thread_id_lock:");
+    CHECK(file_name_of("a/b c%") == "=a%2fb%20c%25");
+    CHECK(file_name_of("") == "=");
+    CHECK(file_name_of("..") == "=..");
     std::set<std::string> names;
     for (char const last : {'a', 'b', 'c', '/'}) {
-        auto const name = file_name(std::string(1000, 'x') + last);
+        auto const name = file_name_of(std::string(1000, 'x') + last);
         CHECK(name.size() < 255);
         CHECK(name.find('/') == std::string::npos);
         names.insert(name);
@@ -80,11 +80,11 @@ TEST_CASE("the newer copy of a record counts if it is whole, else the older one"
     CHECK(current(pair).value().empty());
     pair[0].sequence = 4;
     pair[0].set_value("worker/4");
-    pair[0].seal();
+    seal(pair[0]);
     CHECK(current(pair).value() == "worker/4");
     pair[1].sequence = 5;
     pair[1].set_value("worker/5 with a longer value");
-    pair[1].seal();
+    seal(pair[1]);
     CHECK(current(pair).value() == "worker/5 with a longer value");
     // any byte that differs shows
     for (std::size_t byte = 0; byte < offsetof(Record, text) + pair[1].length; ++byte) {
@@ -98,8 +98,8 @@ TEST_CASE("the newer copy of a record counts if it is whole, else the older one"
 TEST_CASE("a cell whose parts are of two writes is not valid", "[file]")
 {
     Cell cell{0, 7, 1'000};
-    cell.seal();
-    CHECK(cell.valid());
+    seal(cell);
+    CHECK(is_whole(cell));
     cell.until = 2'000;
-    CHECK_FALSE(cell.valid());
+    CHECK_FALSE(is_whole(cell));
 }

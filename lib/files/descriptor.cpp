@@ -48,8 +48,11 @@ std::vector<std::string> Descriptor::names() const
 {
     namespace fs = std::filesystem;
     std::vector<std::string> names;
-    for (auto const& entry : fs::directory_iterator("/proc/self/fd/" + std::to_string(number_)))
-        names.push_back(entry.path().filename().string());
+    std::error_code error;
+    auto const path = "/proc/self/fd/" + std::to_string(number_);
+    for (auto entry = fs::directory_iterator(path, error); !error && entry != fs::directory_iterator();
+         entry.increment(error))
+        names.push_back(entry->path().filename().string());
     return names;
 }
 

@@ -50,7 +50,7 @@ public:
     /** Opens a file of this directory; `errno` says why not. Never follows a symbolic link, never waits for the other
      *  end of a FIFO. */
     [[nodiscard]] Descriptor open(std::string const& name, int flags, unsigned mode = 0) const noexcept;
-    /** The names in this directory. */
+    /** The names in this directory, as far as it can be read. */
     [[nodiscard]] std::vector<std::string> names() const;
 
     /** Bytes beyond the end of the file are read as zeros. */

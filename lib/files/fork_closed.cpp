@@ -2,7 +2,7 @@
 // ForkClosed: the descriptors, and what happens to them in a child.
 #include "fork_closed.hpp"
 
-#include "fork_guard.hpp"
+#include "runtime/fork_guard.hpp"
 
 #include <mutex>
 
