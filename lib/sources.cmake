@@ -193,6 +193,7 @@ if(TENURE_FILE)
       files/descriptor.cpp
       files/encoding.cpp
       files/fork_closed.cpp
+      files/holder.cpp
       files/machine_clock.cpp
       files/mailbox.cpp
       files/shared_directory.cpp
@@ -201,7 +202,6 @@ if(TENURE_FILE)
       store/file/directory.cpp
       store/file/inspect.cpp
       store/file/layout.cpp
-      store/file/own_holder.cpp
       store/file/release.cpp
       store/file/session.cpp
       store/file/watches.cpp

@@ -9,6 +9,9 @@
 namespace tenure
 {
 
+/// nanoseconds of the machine's CLOCK_BOOTTIME, which all its processes share
+using BootTime = std::int64_t;
+
 /** Converts the instants of this process to the machine's clock: a time namespace shifts the first and not the second.
  */
 class MachineClock
@@ -18,11 +21,7 @@ public:
      *  @param proc  "/proc", for tests */
     explicit MachineClock(std::string const& proc = "/proc");
 
-    /** Nanoseconds of the machine's CLOCK_BOOTTIME, which all its processes share. */
-    [[nodiscard]] std::int64_t at(Instant instant) const noexcept
-    {
-        return instant.time_since_epoch().count() - offset_;
-    }
+    [[nodiscard]] BootTime at(Instant instant) const noexcept { return instant.time_since_epoch().count() - offset_; }
 
 private:
     /// nanoseconds by which the clock of this process is ahead of the machine's

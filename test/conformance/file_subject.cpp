@@ -46,7 +46,7 @@ public:
     }
 
 private:
-    void write(std::string const& key, std::string const& value, file::BootTime until)
+    void write(std::string const& key, std::string const& value, BootTime until)
     {
         auto const place = file::place_of(*named_key(key), 0);
         auto const locked = session_->lock(place.stem, place.area());

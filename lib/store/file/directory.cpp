@@ -78,10 +78,4 @@ bool Directory::is_same() const noexcept
            found.st_ino == opened.st_ino;
 }
 
-void Directory::remove_holder(std::string const& name) const noexcept
-{
-    ::unlinkat(wake.number(), name.c_str(), 0);
-    ::unlinkat(holders.number(), name.c_str(), 0);
-}
-
 } // namespace tenure::file

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "files/shared_directory.hpp"
+#include "files/holder.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/stores/file.hpp>
@@ -25,8 +25,7 @@ public:
 
     /** False: the directory was deleted or replaced, so that other processes use other files. */
     [[nodiscard]] bool is_same() const noexcept;
-    /** Deletes the files of a store. */
-    void remove_holder(std::string const& name) const noexcept;
+    [[nodiscard]] HolderFolders folders() const noexcept { return {*this, holders, wake}; }
 
     FileSystem const file_system;
     std::string const boot_name;

@@ -38,11 +38,6 @@ std::uint64_t Record::sum() const noexcept
     return tenure::checksum(&sequence, end - sizeof(checksum));
 }
 
-std::uint64_t Cell::sum() const noexcept
-{
-    return tenure::checksum(&claim, sizeof(claim) + sizeof(until));
-}
-
 Record const& current(RecordPair const& pair) noexcept
 {
     static constexpr Record empty;

@@ -2,13 +2,11 @@
 // What the files of a store contain, in the byte order of the machine. docs/integrators/file-format.md has the rules.
 #pragma once
 
-#include "files/descriptor.hpp"
-#include "files/encoding.hpp"
+#include "files/holder.hpp"
 
 #include <tenure/key_range.hpp>
 
 #include <array>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,18 +15,6 @@
 
 namespace tenure::file
 {
-
-/// nanoseconds of the machine's CLOCK_BOOTTIME
-using BootTime = std::int64_t;
-
-/** Names an open store: the names of its holder file and of its FIFO. */
-struct HolderId {
-    std::array<std::byte, 16> bytes{};
-
-    /** 32 hexadecimal digits */
-    [[nodiscard]] std::string text() const { return hexadecimal(bytes); }
-    friend auto operator<=>(HolderId const&, HolderId const&) = default;
-};
 
 /** One of the two copies of the record of a key. */
 struct Record {
@@ -63,44 +49,6 @@ static_assert(sizeof(Record) == 512);
 using RecordPair = std::array<Record, 2>;
 /** The newer copy that is whole; an empty record if there is none. */
 [[nodiscard]] Record const& current(RecordPair const& pair) noexcept;
-
-/** Says until when the holder has a key; written by the holder alone. */
-struct Cell {
-    std::uint64_t checksum = 0;
-    /// 0: no claim
-    std::uint64_t claim = 0;
-    BootTime until = 0;
-    std::uint64_t reserved = 0;
-
-    [[nodiscard]] std::uint64_t sum() const noexcept;
-};
-/** The place of a cell in a holder file. */
-constexpr std::int64_t cell_at(std::uint32_t cell) noexcept
-{
-    return 512 + std::int64_t{cell} * 32;
-}
-
-/** Of a record or cell: all of it was written at once. */
-template <class Checked>
-[[nodiscard]] bool is_whole(Checked const& checked) noexcept
-{
-    return checked.checksum == checked.sum();
-}
-template <class Checked>
-void seal(Checked& checked) noexcept
-{
-    checked.checksum = checked.sum();
-}
-
-/** The beginning of a holder file, for people and for the search for a process that keeps a lock. */
-struct HolderHeader {
-    std::array<char, 8> magic{'t', 'e', 'n', 'u', 'r', 'e', 'h', '1'};
-    std::int32_t pid = 0;
-    std::uint32_t reserved = 0;
-    /// inode of the range file that this store locks now, or has locked last
-    std::uint64_t locks = 0;
-    std::array<char, 104> program{};
-};
 
 /** A store that watches or waits for keys of a range file. */
 struct LineEntry {

@@ -32,16 +32,6 @@ void keep_until_over(std::shared_ptr<OwnHolder> const& holder, BootTime now)
     kept->push_back(holder);
 }
 
-/** True if the process is stopped, by SIGSTOP or by a debugger. */
-bool is_stopped(int pid)
-{
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    std::string line;
-    std::getline(file, line);
-    auto const name_end = line.rfind(')');
-    return line.find_first_of("Tt", name_end) == name_end + 2;
-}
-
 } // namespace
 
 void RangeFile::each(
@@ -74,7 +64,7 @@ void RangeFile::write(std::uint32_t slot, RecordPair const& old, Record record) 
 Session::Session(FileConfig const& config, std::shared_ptr<Runtime> of)
     : runtime(std::move(of))
     , directory(config)
-    , holder(std::make_shared<OwnHolder>(directory, *runtime))
+    , holder(std::make_shared<OwnHolder>(directory.folders(), *runtime))
 {
 }
 
@@ -84,7 +74,7 @@ void Session::close() noexcept
         return;
     try {
         if (holder->last_end() <= now())
-            directory.remove_holder(holder->id.text());
+            directory.folders().remove(holder->id.text());
         else
             keep_until_over(holder, now());
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: another process clears the files away
@@ -151,30 +141,10 @@ RangeFilePtr Session::lock(std::string const& stem, Area area)
 
 Failure Session::stuck(Contended const& at) const
 {
-    std::string culprit = "an unknown process";
-    for (auto const& name : directory.holders.names()) {
-        auto const file = directory.open_file(directory.holders, name, O_RDONLY);
-        if (!file || name == holder->id.text() || !file.locked_elsewhere())
-            continue;
-        auto const header = file.read<HolderHeader>(0);
-        if (header.locks != at.inode)
-            continue;
-        bool const stopped = is_stopped(header.pid);
-        culprit = header.program.data() + (" (pid " + std::to_string(header.pid)) + (stopped ? ", stopped)" : ")");
-        if (stopped)
-            break;
-    }
     return Failure::not_sent(
-        errc::store_unavailable, directory.path + ": the file of '" + at.stem + "' stays locked, by " + culprit +
+        errc::store_unavailable, directory.path + ": the file of '" + at.stem + "' stays locked, by " +
+                                     directory.folders().locker_of(at.inode, holder->id) +
                                      ": continue or end that process");
-}
-
-bool Session::is_alive(HolderId const& id) const
-{
-    if (id == holder->id)
-        return true;
-    auto const file = directory.open_file(directory.holders, id.text(), O_RDONLY);
-    return file ? file.locked_elsewhere() : errno != ENOENT;
 }
 
 void Session::sweep() noexcept
@@ -192,22 +162,9 @@ try {
         if (name.starts_with('='))
             sweep_range(name);
         else if (!name.starts_with('.') && name != holder->id.text())
-            sweep_holder(name);
+            directory.folders().sweep(name, now());
     }
 } catch (std::exception const&) { // NOLINT(bugprone-empty-catch): another round follows
-}
-
-void Session::sweep_holder(std::string const& name) const
-{
-    auto const file = directory.open_file(directory.holders, name, O_RDWR);
-    if (!file || !file.try_lock(whole_file))
-        return;
-    auto const bytes = std::max<std::int64_t>(file.status().st_size - cell_at(0), 0);
-    std::vector<Cell> cells(static_cast<std::size_t>(bytes) / sizeof(Cell));
-    file.read_at(cell_at(0), cells.data(), cells.size() * sizeof(Cell));
-    // a key with quarantine stays taken until the end of its cell
-    if (std::ranges::none_of(cells, [now = now()](auto const& cell) { return cell.claim != 0 && cell.until > now; }))
-        directory.remove_holder(name);
 }
 
 void Session::sweep_range(std::string const& name) const
@@ -221,41 +178,14 @@ void Session::sweep_range(std::string const& name) const
     RangeFile const range{std::move(file)};
     Look look(*this);
     auto const slots = std::max<std::int64_t>(found.st_size - records_at, 0) / Segment{}.area().length;
-    bool needed = std::ranges::any_of(Line(range).entries, [this](auto const& one) { return is_alive(one.holder); });
+    bool needed = std::ranges::any_of(
+        Line(range).entries, [this](auto const& one) { return directory.folders().is_alive(one.holder); });
     range.each({{}, 0, static_cast<std::uint32_t>(slots)}, [&](std::uint32_t, RecordPair const& pair) {
         needed = needed || look.at(current(pair)).taken;
         return !needed;
     });
     if (!needed)
         ::unlinkat(directory.ranges.number(), name.c_str(), 0);
-}
-
-Look::Holder& Look::find(HolderId const& id)
-{
-    auto const [found, is_new] = holders_.try_emplace(id);
-    auto& holder = found->second;
-    if (is_new) {
-        holder.file = session_.directory.open_file(session_.directory.holders, id.text(), O_RDONLY);
-        // what cannot be opened may be alive
-        holder.alive = holder.file ? holder.file.locked_elsewhere() : errno != ENOENT;
-    }
-    return holder;
-}
-
-Cell Look::cell_of(Record const& record)
-{
-    auto& holder = find(record.holder);
-    if (!holder.file)
-        return {};
-    auto const block = record.cell / block_size;
-    if (!holder.blocks.contains(block))
-        holder.blocks[block] = holder.file.read<std::array<Cell, block_size>>(cell_at(block * block_size));
-    auto cell = holder.blocks[block][record.cell % block_size];
-    // its holder may have been writing it
-    constexpr int attempts = 100;
-    for (int attempt = 0; !is_whole(cell) && attempt < attempts; ++attempt)
-        cell = holder.file.read<Cell>(cell_at(record.cell));
-    return cell;
 }
 
 Occupancy Look::at(Record const& record)
@@ -268,8 +198,8 @@ Occupancy Look::at(Record const& record)
         auto const until = session_.holder->until(record.cell, record.claim);
         return {until && now < *until, until};
     }
-    auto const cell = cell_of(record);
-    bool const alive = find(record.holder).alive;
+    auto const cell = holders_.cell(record.holder, record.cell);
+    bool const alive = holders_.alive(record.holder);
     if (!alive && (record.reuse_after == 0 || !is_whole(cell)))
         return {};
     if (!is_whole(cell))

@@ -1,8 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "directory.hpp"
 #include "files/machine_clock.hpp"
-#include "own_holder.hpp"
+#include "layout.hpp"
 #include "runtime/fork_guard.hpp"
 
 #include <tenure/backend/backend.hpp>
@@ -68,8 +69,6 @@ public:
     /** Why a request that was contended for long has failed: names the process that keeps the lock. */
     [[nodiscard]] Failure stuck(Contended const& at) const;
 
-    /** True while a process has the holder file open. */
-    [[nodiscard]] bool is_alive(HolderId const& id) const;
     /** Clears some files away that nobody needs: those of dead holders, and range files without a holder for ten
      *  minutes. Nothing for a minute after a round. */
     void sweep() noexcept;
@@ -85,7 +84,6 @@ public:
     bool closed = false;
 
 private:
-    void sweep_holder(std::string const& name) const;
     void sweep_range(std::string const& name) const;
 
     /// some of the range files
@@ -147,6 +145,7 @@ public:
         : since(session.runtime->now())
         , now(session.clock.at(since))
         , session_(session)
+        , holders_(session.directory.folders())
     {
     }
 
@@ -156,21 +155,10 @@ public:
 
     /** The state of the key of a record that was read after the beginning. */
     [[nodiscard]] Occupancy at(Record const& record);
-    /** The cell that a record of another holder names; not whole if it cannot be read. */
-    [[nodiscard]] Cell cell_of(Record const& record);
 
 private:
-    static constexpr std::uint32_t block_size = 112;
-    struct Holder {
-        /// empty: the file is gone, or cannot be opened
-        Descriptor file;
-        bool alive = false;
-        std::map<std::uint32_t, std::array<Cell, block_size>> blocks;
-    };
-    [[nodiscard]] Holder& find(HolderId const& id);
-
     Session const& session_;
-    std::map<HolderId, Holder> holders_;
+    OtherHolders holders_;
 };
 
 } // namespace tenure::file

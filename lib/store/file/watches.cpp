@@ -75,7 +75,7 @@ std::vector<std::pair<HolderId, Message>> Line::released(Release const& release,
         }
         if (event == WatchEvent::others_turn && ++told > most_told)
             continue;
-        if (!session.is_alive(entry.holder)) {
+        if (!session.directory.folders().is_alive(entry.holder)) {
             entry.holder = {};
             continue;
         }
@@ -289,7 +289,7 @@ void Watches::follow(std::set<HolderId> const& holders)
         if (auto const name = holder.text(); holder != session_->holder->id && !mailbox_->follows(name))
             mailbox_->follow(
                 name, session_->directory.open_file(session_->directory.wake, name, O_WRONLY),
-                [session = session_, holder] { return session->is_alive(holder); }, died);
+                [session = session_, holder] { return session->directory.folders().is_alive(holder); }, died);
 }
 
 } // namespace tenure::file
