@@ -148,7 +148,7 @@ bool is_named(Session& session, Claim const& claim, Tenancy const& tenancy)
 {
     auto const place = place_of(*claim.range, claim.index);
     auto const range = session.find(place.stem);
-    return range != nullptr && !range->file.deleted() && names(current(range->read(place.slot)), tenancy, claim.owner);
+    return range != nullptr && names(current(range->read(place.slot)), tenancy, claim.owner);
 }
 
 } // namespace

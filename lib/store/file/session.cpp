@@ -103,6 +103,13 @@ Tenancy const* Session::tenancy_of(Claim const& claim) const noexcept
 
 RangeFilePtr Session::find(std::string const& stem)
 {
+    if (auto const found = open_.find(stem); found != open_.end() && found->second->file.deleted())
+        open_.erase(found);
+    return open(stem);
+}
+
+RangeFilePtr Session::open(std::string const& stem)
+{
     constexpr std::size_t most_open = 256;
     if (auto const found = open_.find(stem); found != open_.end())
         return found->second;
@@ -121,7 +128,7 @@ RangeFilePtr Session::lock(std::string const& stem, Area area)
 {
     constexpr int yields = 4;
     for (;;) {
-        auto const range = find(stem);
+        auto const range = open(stem);
         if (range == nullptr) {
             static_cast<void>(directory.create_file(directory.ranges, file_name_of(stem), "." + holder->id.text()));
             continue;

@@ -84,6 +84,8 @@ public:
     bool closed = false;
 
 private:
+    /** As `find`; the file may have been deleted. */
+    [[nodiscard]] RangeFilePtr open(std::string const& stem);
     void sweep_range(std::string const& name) const;
 
     /// some of the range files

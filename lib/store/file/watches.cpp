@@ -16,15 +16,17 @@ using namespace std::chrono_literals;
 
 Line::Line(RangeFile const& range)
     : range_(range)
-    , header_(range.file.read<LineHeader>(0))
 {
-    entries.resize(std::min<std::size_t>(header_.entries, most_entries));
+    auto const header = range.file.read<LineHeader>(0);
+    last_ticket_ = header.last_ticket;
+    entries.resize(std::min<std::size_t>(header.entries, most_entries));
     range.file.read_at(sizeof(LineHeader), entries.data(), entries.size() * sizeof(LineEntry));
 }
 
 void Line::write() const
 {
-    auto header = header_;
+    LineHeader header;
+    header.last_ticket = last_ticket_;
     header.entries = std::min(entries.size(), most_entries);
     range_.file.write_at(sizeof(LineHeader), entries.data(), header.entries * sizeof(LineEntry));
     range_.file.write(0, header);
@@ -42,8 +44,8 @@ void Line::join(LineEntry& entry, bool in_front) noexcept
     constexpr auto origin = std::int64_t{1} << 32U; // there is always a lower one
     if (entry.ticket != 0)
         return;
-    header_.last_ticket = std::max(header_.last_ticket, origin) + 1;
-    auto ticket = header_.last_ticket;
+    last_ticket_ = std::max(last_ticket_, origin) + 1;
+    auto ticket = last_ticket_;
     if (in_front)
         for (auto const& other : entries)
             if (other.ticket != 0 && other.line == entry.line)

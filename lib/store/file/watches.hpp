@@ -40,7 +40,7 @@ public:
 
 private:
     RangeFile const& range_;
-    LineHeader header_;
+    std::int64_t last_ticket_ = 0;
 };
 
 /** Tells waiters and observers of a release. True if it names a waiter of another store; false also if the line is
