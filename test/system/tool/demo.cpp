@@ -4,6 +4,7 @@
 
 #include "harness/paths.hpp"
 #include "harness/redis_server.hpp"
+#include "harness/scratch_directory.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -49,6 +50,16 @@ TEST_CASE("the demo runs without a server, whatever TENURE_STORE names, and ends
     CHECK(tool.exit_code() == 0);
     check_story(tool.output());
     CHECK_THAT(tool.output(), ContainsSubstring("coroutines of this process"));
+}
+
+TEST_CASE("the demo runs with processes of this machine, without a server", "[integration][tool][demo][file]")
+{
+    ScratchDirectory const directory{ScratchDirectory::Place::memory};
+    ToolProcess tool(short_demo_on("file://" + directory.path()));
+    CHECK(tool.exit_code() == 0);
+    check_story(tool.output());
+    CHECK_THAT(tool.output(), ContainsSubstring("processes of their own"));
+    CHECK_THAT(tool.output(), ContainsSubstring("its process held the key, which is free now"));
 }
 
 TEST_CASE("into a pipe the demo prints events, and no pictures", "[integration][tool][demo]")

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -84,6 +85,36 @@ TEST_CASE("a lock in a directory: run, status, evict and doctor", "[integration]
     holder.tool.process().signal(SIGTERM);
     CHECK(holder.tool.exit_code() == 128 + SIGTERM);
     CHECK(machine.is_free());
+}
+
+TEST_CASE("without a store a lock holds on this machine, and each call says so", "[integration][tool][file]")
+{
+    ScratchDirectory const scratch;
+    int calls = 0;
+    auto const run = [&](std::vector<std::string> variables, std::vector<std::string> options) {
+        std::vector<std::string> words{"env", "-u", "TENURE_STORE", "-u", "KUBERNETES_SERVICE_HOST"};
+        words.insert(words.end(), variables.begin(), variables.end());
+        words.insert(words.end(), {tool_path(), "run", "--lock", "job:of-a-test"});
+        words.insert(words.end(), options.begin(), options.end());
+        words.insert(words.end(), {"--", "echo", "works"});
+        ChildProcess process({words, {}, scratch.file(std::to_string(++calls))});
+        auto const status = process.wait_for(10s);
+        std::ostringstream text;
+        text << std::ifstream(scratch.file(std::to_string(calls))).rdbuf();
+        return std::pair(status ? status->code : -1, text.str());
+    };
+    auto const [code, said] = run({}, {});
+    CHECK(code == 0);
+    CHECK_THAT(said, ContainsSubstring("works"));
+    CHECK_THAT(said, ContainsSubstring("no store named: this lock holds on this machine only, in file:///"));
+    auto const [named, silent] = run({}, {"--store", "file:"});
+    CHECK(named == 0);
+    CHECK(silent == "works\n");
+    for (auto const* const variable : {"TENURE_STORE=", "KUBERNETES_SERVICE_HOST=10.0.0.1"}) {
+        auto const [refused, why] = run({variable}, {});
+        CHECK(refused == 64);
+        CHECK_THAT(why, ContainsSubstring("which store?"));
+    }
 }
 
 TEST_CASE("the key of a killed program is free as soon as its command has ended", "[integration][tool][file]")

@@ -29,6 +29,8 @@ struct DemoSettings {
     bool color = false;
 
     [[nodiscard]] SlotPoolConfig pool_config() const { return {pool, slots, ttl, {}}; }
+    /** A key is free as soon as its holder's process is dead. */
+    [[nodiscard]] bool frees_at_death() const noexcept { return url.starts_with("file:"); }
     /** The one that will be killed. */
     [[nodiscard]] std::uint32_t victim() const noexcept { return workers - 1; }
 };

@@ -115,11 +115,16 @@ void DemoDirector::kill()
     if (victim.doing != Doing::working)
         return;
     slot_ = victim.slot;
+    // it works on until the signal, and then its claim does not count
+    if (settings_.frees_at_death())
+        board_.leave(slot_, settings_.victim());
     crew_.kill_victim();
     victim.doing = Doing::killed;
     view_.event(
         demo_worker_name(settings_.victim()) + " was killed while it held slot " + std::to_string(slot_) +
-        ": no process renews or releases it, so it expires within " + tool::describe(settings_.ttl));
+        (settings_.frees_at_death()
+             ? ": its process held the key, which is free now"
+             : ": no process renews or releases it, so it expires within " + tool::describe(settings_.ttl)));
     enter(Act::lapsing);
 }
 
