@@ -7,7 +7,7 @@ namespace tenure
 {
 
 /** Closes a descriptor in every child that this process forks: the life of such a descriptor says that this process
- *  lives. In the child the number then refers to /dev/null, so that its owner may close it as ever. */
+ *  lives. In the child the number then refers to /dev/null, so that its owner may still close it. */
 class ForkClosed
 {
 public:

@@ -67,7 +67,7 @@ void OwnHolder::grow()
 
 std::shared_ptr<Tenancy> OwnHolder::take(BootTime until, BootTime now)
 {
-    // A claim that nobody released may have its cell until its end, and not longer.
+    // An unreleased claim has its cell until its end, and not longer.
     auto const is_used = [&](Cell const& cell) { return cell.claim != 0 && now < cell.until; };
     auto const have = static_cast<std::uint32_t>(cells_.size());
     std::uint32_t looked = 0;

@@ -164,7 +164,7 @@ TEST_CASE("a range file that was cleared away is not locked by those who have it
     auto const range = named_key("lock");
     auto const first = client_of(scratch.path());
     expect<Released>(first->release(take(*first, range, 1)));
-    // nobody has used it for a long time
+    // it was not used for a long time
     timespec const times[2]{{1000, 0}, {1000, 0}};
     REQUIRE(::utimensat(AT_FDCWD, range_file(scratch.path()).c_str(), times, 0) == 0);
     auto const second = client_of(scratch.path());

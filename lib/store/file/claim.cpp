@@ -120,7 +120,7 @@ ClaimReply claim(Context const& context, ClaimRequest const& request)
                 watches.leave(place);
             return std::move(*reply);
         }
-        // A release before it joined the line found nobody there, so look once more.
+        // A release before it joined the line found an empty line, so look once more.
         if (waits && watches.join(place, request.waits == Waits::in_front))
             continue;
         if (waits)

@@ -69,7 +69,7 @@ public:
     /** Why a request that was contended for long has failed: names the process that keeps the lock. */
     [[nodiscard]] Failure stuck(Contended const& at) const;
 
-    /** Clears some files away that nobody needs: those of dead holders, and range files without a holder for ten
+    /** Clears some unused files away: those of dead holders, and range files without a holder for ten
      *  minutes. Nothing for a minute after a round. */
     void sweep() noexcept;
     /** Requests in progress fail. Deletes the holder file, unless keys are still held: their work may go on. */
