@@ -41,7 +41,7 @@ int main(int argc, char** argv)
 try {
     // Declared first, and so destroyed last: it stops and joins its thread, also when a get() below has thrown.
     asio::thread_pool network(1);
-    auto const store = tenure::connect(network, argc > 1 ? argv[1] : "memory://");
+    auto const store = tenure::open_store(network, argc > 1 ? argv[1] : "memory://");
     tenure::Lock const lock(store, {.key = "jobs:nightly", .ttl = 3s});
     try {
         std::promise<void> done;

@@ -136,7 +136,7 @@ asio::awaitable<void> run(tenure::Store store, tcp::endpoint endpoint, std::chro
     asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM);
     // async_run waits for a store that is unavailable; a wrong login ends it at once
     auto const ended = co_await asio::experimental::make_parallel_group(
-                           pool.async_run(work, asio::deferred), signals.async_wait(asio::deferred))
+                           tenure::async_run(pool, work, asio::deferred), signals.async_wait(asio::deferred))
                            .async_wait(asio::experimental::wait_for_one(), asio::deferred);
     auto const& [order, failure, signal_error, signal] = ended;
     // waits for the release; what the store cannot confirm within a second expires after the ttl
@@ -157,7 +157,7 @@ try {
     asio::io_context context(1);
     tcp::endpoint const endpoint(asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(std::atoi(argv[2])));
     std::chrono::milliseconds const ttl(argc > 3 ? std::atol(argv[3]) : 5000);
-    asio::co_spawn(context, run(tenure::connect(context, argv[1]), endpoint, ttl), report);
+    asio::co_spawn(context, run(tenure::open_store(context, argv[1]), endpoint, ttl), report);
     context.run();
     return 0;
 } catch (std::exception const& error) {

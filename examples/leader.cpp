@@ -48,7 +48,7 @@ asio::awaitable<void> campaign(tenure::Store store, tenure::Election election)
 {
     // a wrong login fails here, at the start
     co_await store.async_ready(10s);
-    co_await election.async_run(lead);
+    co_await tenure::async_run(election, lead);
 }
 
 /** Shows each change, as a follower needs it. */
@@ -106,7 +106,7 @@ try {
     }
     std::chrono::milliseconds const ttl(argc > 4 ? std::atol(argv[4]) : 5000);
     asio::io_context context(1);
-    auto const store = tenure::connect(context, argv[1], {.worker_name = argv[2]});
+    auto const store = tenure::open_store(context, argv[1], {.worker_name = argv[2]});
     try {
         asio::co_spawn(
             context, serve(store, {store, {.name = "reports:leader", .contact = argv[3], .ttl = ttl}}), report);

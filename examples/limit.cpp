@@ -133,7 +133,7 @@ try {
     auto const most = static_cast<std::uint32_t>(std::atol(argv[3]));
     std::chrono::milliseconds const ttl(argc > 4 ? std::atol(argv[4]) : 5000);
     asio::io_context context(1);
-    auto const store = tenure::connect(context, argv[1], {.worker_name = argv[2]});
+    auto const store = tenure::open_store(context, argv[1], {.worker_name = argv[2]});
     try {
         Converter converter(context, store, argv[2], {store, {.prefix = "convert:", .size = most, .ttl = ttl}});
         asio::co_spawn(context, converter.serve(), report);

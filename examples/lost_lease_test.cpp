@@ -36,7 +36,7 @@ public:
     asio::awaitable<void> run(tenure::Lock lock)
     {
         auto const work = [this](tenure::Lease& lease) { return export_records(lease); };
-        co_await lock.async_run(work);
+        co_await tenure::async_run(lock, work);
     }
 
 private:

@@ -93,7 +93,7 @@ try {
     }
     std::chrono::milliseconds const ttl{argc > 3 ? std::stoi(argv[3]) : 5000};
     asio::io_context context;
-    auto const store = tenure::connect(context, argv[1]);
+    auto const store = tenure::open_store(context, argv[1]);
 
     // its destruction stops the threads that serve; only then may the collector go, which holds the store
     auto const collector = std::make_shared<tenure::prometheus::Collector>();
@@ -109,7 +109,7 @@ try {
     exposer.RegisterCollectable(registry);
 
     tenure::SlotPool const pool(store, {.prefix = "job:", .size = 4, .ttl = ttl});
-    pool.async_run(serve, ends);
+    tenure::async_run(pool, serve, ends);
     tenure::Lock const lock(store, {.key = "step", .ttl = ttl});
     for (int number = 0; number < 4; ++number)
         asio::co_spawn(context, take_turns(lock, steps), ends);

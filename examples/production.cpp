@@ -84,7 +84,7 @@ tenure::Store open_store(asio::io_context& context)
     config.sentinel_tls = config.tls;
     // a missing file is found here, before any attempt to log in
     (void)read_credentials();
-    return tenure::open_redis_sentinel(
+    return tenure::open_store(
         context, config, {.log = write_journal, .log_level = tenure::LogLevel::info, .own_thread = true});
 }
 
@@ -131,7 +131,7 @@ asio::awaitable<void> run(tenure::Store store)
     co_await store.async_ready(10s);
     std::cout << "ready: " << store.describe() << std::endl;
     tenure::Lock const lock(store, {.key = "orders:import", .ttl = 3s});
-    co_await lock.async_run(import_batches);
+    co_await tenure::async_run(lock, import_batches);
 }
 
 /** Works until that fails, or SIGINT or SIGTERM ends it; then nothing is held. */

@@ -93,7 +93,7 @@ asio::awaitable<void> run_once(tenure::Store store, Schedule schedule, std::stri
         try {
             if (error)
                 throw boost::system::system_error(error);
-            co_await tenure::with_lease(std::move(lease), work);
+            co_await tenure::async_with_lease(std::move(lease), work);
             co_return;
         } catch (std::exception const& failure) {
             print("not done", job, time, failure.what());
@@ -156,7 +156,7 @@ try {
         .every = milliseconds(argc > 2 ? std::atol(argv[2]) : 10'000),
         .ttl = milliseconds(argc > 3 ? std::atol(argv[3]) : 5'000)};
     asio::io_context context(1);
-    asio::co_spawn(context, serve(tenure::connect(context, argv[1]), schedule), report);
+    asio::co_spawn(context, serve(tenure::open_store(context, argv[1]), schedule), report);
     context.run();
     return 0;
 } catch (std::exception const& error) {

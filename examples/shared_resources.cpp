@@ -83,7 +83,7 @@ private:
     {
         auto slot = co_await connections_.async_acquire(10s);
         auto const work = [this](tenure::Slot& held) { return use(named(held.key(), held.fencing_token())); };
-        co_await tenure::with_lease(std::move(slot), work);
+        co_await tenure::async_with_lease(std::move(slot), work);
     }
 
     /** Needs the ledger and the archive, and gets both or none. */
@@ -93,7 +93,7 @@ private:
         auto const work = [this](tenure::LeaseSet& held) {
             return use(named("ledger", held.fencing_token("ledger")) + named("archive", held.fencing_token("archive")));
         };
-        co_await tenure::with_lease(std::move(books), work);
+        co_await tenure::async_with_lease(std::move(books), work);
     }
 
     static std::string named(std::string const& resource, std::uint64_t fence)
@@ -150,7 +150,7 @@ try {
     std::chrono::milliseconds const ttl(argc > 4 ? std::atol(argv[4]) : 5000);
     asio::io_context context(1);
     // the name that `tenure status` shows beside what this worker holds
-    auto const store = tenure::connect(context, argv[1], {.worker_name = argv[2]});
+    auto const store = tenure::open_store(context, argv[1], {.worker_name = argv[2]});
     Worker worker(store, argv[2], static_cast<std::uint16_t>(std::atoi(argv[3])), ttl);
     asio::co_spawn(context, serve(store, worker), report);
     context.run();

@@ -169,7 +169,7 @@ asio::awaitable<void> run(tenure::SlotPool pool, tenure::Store store, tcp::endpo
     asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM);
     // waits for a store that is unavailable; a wrong login ends it at once
     auto const ended = co_await asio::experimental::make_parallel_group(
-                           pool.async_run(work, asio::deferred), signals.async_wait(asio::deferred))
+                           tenure::async_run(pool, work, asio::deferred), signals.async_wait(asio::deferred))
                            .async_wait(asio::experimental::wait_for_one(), asio::deferred);
     auto const& [order, failure, signal_error, signal] = ended;
     co_await store.async_close(1s, asio::as_tuple(asio::deferred));
@@ -190,7 +190,7 @@ try {
     milliseconds const ttl(argc > 4 ? std::atol(argv[4]) : 5000);
     tcp::endpoint const endpoint(asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(std::atoi(argv[2])));
     asio::io_context context(1);
-    auto const store = tenure::connect(context, argv[1]);
+    auto const store = tenure::open_store(context, argv[1]);
     tenure::SlotPool const ids(
         store, {.prefix = "snowflake:", .size = worker_ids, .ttl = ttl, .reuse_after = reuse_after});
     asio::co_spawn(context, run(ids, store, endpoint, reuse_after > 0ms), report);

@@ -234,7 +234,7 @@ try {
     Database database(argv[2]);
     asio::io_context context(1);
     // SQLite blocks the loop while it waits for another process; the store renews on its own thread meanwhile
-    auto const store = tenure::connect(context, argv[1], {.own_thread = true});
+    auto const store = tenure::open_store(context, argv[1], {.own_thread = true});
     asio::co_spawn(context, serve(store, database, ttl), report);
     context.run();
     return 0;

@@ -157,7 +157,7 @@ private:
     std::map<std::pair<std::string, std::uint64_t>, Span> holds_;
 };
 
-asio::awaitable<void> work(tenure::SlotPool pool, tenure::Store store)
+asio::awaitable<void> work(tenure::SlotPool pool)
 {
     asio::steady_timer pause(co_await asio::this_coro::executor);
     {
@@ -168,9 +168,8 @@ asio::awaitable<void> work(tenure::SlotPool pool, tenure::Store store)
     }
     // a slot that a person takes away: its span ends with an error
     tenure::Slot slot = co_await pool.async_acquire();
-    auto const index = slot.id();
-    auto const owner = slot.owner();
-    co_await store.async_evict(pool.range(), index, owner, "operator");
+    auto const seen = co_await pool.async_inspect();
+    co_await pool.async_evict(seen.at(slot.id()), "operator");
     auto const stop = slot.token();
     co_await stop.async_wait();
     co_await slot.async_release();
@@ -193,9 +192,9 @@ try {
     options.log_level = tenure::LogLevel::error;
     options.on_event = [spans](tenure::Event const& event) { spans->add(event); };
     {
-        auto const store = tenure::connect(context, argc > 1 ? argv[1] : "memory://", std::move(options));
+        auto const store = tenure::open_store(context, argc > 1 ? argv[1] : "memory://", std::move(options));
         tenure::SlotPool const pool(store, {.prefix = "traced:", .size = 2, .ttl = 300ms});
-        asio::co_spawn(context, work(pool, store), report);
+        asio::co_spawn(context, work(pool), report);
         context.run();
     }
     // the last events are written before the program ends

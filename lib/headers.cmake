@@ -3,6 +3,7 @@
 # Relative to include/tenure/; one header to a line, sorted. features.cmake writes one more.
 set(TENURE_PUBLIC_HEADERS
     acquirable.hpp
+    acquirable_keys.hpp
     backend/backend.hpp
     backend/deadline.hpp
     backend/one_shot.hpp
@@ -12,29 +13,31 @@ set(TENURE_PUBLIC_HEADERS
     cancel_on.hpp
     cancellation_token.hpp
     clock.hpp
-    connect.hpp
-    detail/acquire_handler.hpp
     detail/api.hpp
     detail/execution_context.hpp
     detail/handler_executor.hpp
+    detail/initiate.hpp
+    detail/on_cancel.hpp
     detail/run_held.hpp
     election.hpp
     errc.hpp
     event.hpp
-    hold.hpp
     holder.hpp
-    holding.hpp
     inspection.hpp
     key_range.hpp
     lease.hpp
+    lease_like.hpp
     lease_set.hpp
     lock.hpp
     log.hpp
     metrics.hpp
     multi_lock.hpp
+    open_store.hpp
     options.hpp
     owner.hpp
+    reentrant_lease.hpp
     reentrant_lock.hpp
+    run.hpp
     segmented_lock.hpp
     segments.hpp
     slot.hpp
@@ -44,17 +47,12 @@ set(TENURE_PUBLIC_HEADERS
     stores/credentials.hpp
     stores/endpoint.hpp
     stores/etcd.hpp
-    stores/etcd_config.hpp
     stores/file.hpp
     stores/memory.hpp
     stores/redis.hpp
     stores/redis_cluster.hpp
-    stores/redis_cluster_config.hpp
-    stores/redis_config.hpp
     stores/redis_sentinel.hpp
-    stores/redis_sentinel_config.hpp
     stores/redlock.hpp
-    stores/redlock_config.hpp
     stores/tls_config.hpp
     stores/zookeeper.hpp
     tenure.hpp

@@ -3,15 +3,15 @@
 target_sources(
   tenure
   PRIVATE
-    api/acquirable.cpp
+    api/acquirable_keys.cpp
     api/cancellation_token.cpp
-    api/connect.cpp
     api/errc.cpp
     api/event.cpp
     api/key_range.cpp
     api/lease.cpp
     api/lock.cpp
     api/metrics.cpp
+    api/open_store.cpp
     api/slot_pool.cpp
     api/store.cpp
     api/version.cpp
@@ -75,8 +75,10 @@ target_sources(
     store/redis/backend.cpp
     store/redis/inspect.cpp
     store/redis/key_names.cpp
+    store/redis/line_keys.cpp
     store/redis/observer.cpp
     store/redis/operations.cpp
+    store/redis/publish.cpp
     store/redis/releases.cpp
     store/redis/renewal_batch.cpp
     store/redis/renewals.cpp
@@ -132,6 +134,7 @@ target_sources(
     store/redis/redlock/renew_and_release.cpp
     store/redis/redlock/token_agreement.cpp
     store/redis/redlock/watch.cpp
+    store/redis/scripts/plain_form.cpp
     store/redis/scripts/release_replies.cpp
     store/redis/scripts/release_scripts.cpp
     store/redis/scripts/script.cpp

@@ -76,7 +76,7 @@ void measure_compile_time(Setting const& setting)
                                 {"tenure.hpp, one co_await", run("tenure.cpp")}});
     for (auto const& series : all)
         setting.report.medians("compile time, -O0", series, "s");
-    setting.report.figure("compile_time", all[2].median() / all[0].median(), Goal::at_most, 1.3);
+    setting.report.figure("compile_time", all[2].median() / all[0].median(), Goal::at_most, 1.2);
     setting.report.figure("compile_time_foreign_headers", foreign_headers(setting.report), Goal::at_most, 0);
 }
 

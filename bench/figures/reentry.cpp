@@ -18,7 +18,7 @@ void measure_reentry(Setting const& setting)
                                  }}});
     setting.redis.flush();
     setting.report.medians("re-entry and its release", all[0], "ns");
-    setting.report.medians("re-entry and the end of its Hold", all[0], "ns", 1);
+    setting.report.medians("re-entry and the end of its ReentrantLease", all[0], "ns", 1);
     setting.report.figure("reentry_ns", all[0].median(), Goal::at_most, 1000);
 }
 

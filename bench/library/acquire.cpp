@@ -7,6 +7,8 @@
 #include <chrono>
 #include <vector>
 
+namespace asio = boost::asio;
+
 namespace bench::library
 {
 

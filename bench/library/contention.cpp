@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+namespace asio = boost::asio;
+
 namespace bench::library
 {
 
@@ -128,7 +130,7 @@ contend_here(std::string const& url, std::string const& name, Contention const& 
         start(first, name, contention, span, contenders.front());
         for (unsigned number = 1; number < count; ++number)
             start(
-                tenure::connect(first.get_executor(), url, store_options()), name, contention, span,
+                tenure::open_store(first.get_executor(), url, store_options()), name, contention, span,
                 contenders[number]);
         return watch(contenders, span, result);
     });

@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+namespace asio = boost::asio;
+
 namespace bench::library
 {
 

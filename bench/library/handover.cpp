@@ -9,6 +9,8 @@
 
 #include <utility>
 
+namespace asio = boost::asio;
+
 namespace bench::library
 {
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+namespace asio = boost::asio;
+
 namespace bench::library
 {
 

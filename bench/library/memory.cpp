@@ -21,6 +21,8 @@
 #include <string>
 #include <vector>
 
+namespace asio = boost::asio;
+
 namespace bench::library
 {
 

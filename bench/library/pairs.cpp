@@ -17,6 +17,8 @@
 #include <string>
 #include <utility>
 
+namespace asio = boost::asio;
+
 namespace bench::library
 {
 

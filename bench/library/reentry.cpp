@@ -4,6 +4,8 @@
 
 #include <boost/asio/deferred.hpp>
 
+namespace asio = boost::asio;
+
 namespace bench::library
 {
 

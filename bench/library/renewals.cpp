@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+namespace asio = boost::asio;
+
 namespace bench::library
 {
 

@@ -8,6 +8,8 @@
 #include <exception>
 #include <stdexcept>
 
+namespace asio = boost::asio;
+
 namespace bench::library
 {
 
@@ -26,7 +28,7 @@ void log(tenure::LogLevel level, std::string_view line)
 void run_session(std::string const& url, std::function<asio::awaitable<void>(tenure::Store)> const& work)
 {
     asio::io_context context(1);
-    auto store = tenure::connect(context.get_executor(), url, store_options());
+    auto store = tenure::open_store(context.get_executor(), url, store_options());
     std::exception_ptr failure;
     asio::co_spawn(context, work(store), [&](std::exception_ptr error) {
         failure = error;

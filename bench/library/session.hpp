@@ -27,7 +27,7 @@ void run_session(std::string const& url, std::function<asio::awaitable<void>(ten
 [[nodiscard]] tenure::LeaseOptions lease_options(Features features);
 
 /** Releases, and insists that the lease was still held. */
-template <tenure::Holding Held>
+template <tenure::LeaseLike Held>
 [[nodiscard]] asio::awaitable<void> release(Held& lease)
 {
     auto const outcome = co_await lease.async_release(asio::deferred);

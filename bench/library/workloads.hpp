@@ -45,7 +45,7 @@ pool_pairs(std::string const& url, unsigned size, double seconds, Features featu
 [[nodiscard]] Measurement first_free(std::string const& url, unsigned keys, unsigned times, Features features);
 
 /** Acquires a lock that its holder has, that many times.
- *  @returns nanoseconds of that and its release, and of that and the end of its Hold by destruction */
+ *  @returns nanoseconds of that and its release, and of that and the end of its ReentrantLease by destruction */
 [[nodiscard]] Measurement reentry(std::string const& url, unsigned times);
 
 /** Holds that many leases. @returns client CPU in percent of a core, renewals per lease and third of the ttl */

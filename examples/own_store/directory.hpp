@@ -29,13 +29,15 @@ public:
     /** @throws std::filesystem::filesystem_error if the directory does not exist and cannot be made */
     explicit Directory(std::filesystem::path path);
 
-    [[nodiscard]] tenure::ClaimReply claim(tenure::ClaimRequest const& request);
-    [[nodiscard]] std::vector<tenure::RenewAnswer> renew(std::vector<tenure::RenewRequest> const& requests);
-    [[nodiscard]] tenure::ReleaseReply release(tenure::ReleaseRequest const& request);
-    [[nodiscard]] tenure::WithdrawReply withdraw(tenure::WithdrawRequest const& request);
-    [[nodiscard]] tenure::ReadyReply ready(tenure::Deadline const& not_after);
-    [[nodiscard]] tenure::InspectReply inspect(tenure::KeyRange const& range, tenure::Deadline const& not_after);
-    [[nodiscard]] tenure::EvictReply evict(tenure::EvictRequest const& request);
+    [[nodiscard]] tenure::backend::ClaimReply claim(tenure::backend::ClaimRequest const& request);
+    [[nodiscard]] std::vector<tenure::backend::RenewAnswer>
+    renew(std::vector<tenure::backend::RenewRequest> const& requests);
+    [[nodiscard]] tenure::backend::ReleaseReply release(tenure::backend::ReleaseRequest const& request);
+    [[nodiscard]] tenure::backend::WithdrawReply withdraw(tenure::backend::WithdrawRequest const& request);
+    [[nodiscard]] tenure::backend::ReadyReply ready(tenure::backend::Deadline const& not_after);
+    [[nodiscard]] tenure::backend::InspectReply
+    inspect(tenure::KeyRange const& range, tenure::backend::Deadline const& not_after);
+    [[nodiscard]] tenure::backend::EvictReply evict(tenure::backend::EvictRequest const& request);
 
     /** From now on every request is answered at once, as not sent. Safe from any thread. */
     void close() noexcept { closed_ = true; }
@@ -49,16 +51,17 @@ public:
 private:
     /** Runs `function` under the lock, and makes a reply of a `Failed` that it throws. */
     template <class Reply>
-    [[nodiscard]] Reply locked(tenure::Deadline const& not_after, std::function<Reply()> const& function);
+    [[nodiscard]] Reply locked(tenure::backend::Deadline const& not_after, std::function<Reply()> const& function);
 
     /** A record that says "free" if there is no file. */
     [[nodiscard]] Record load(std::string const& key);
     void store(std::string const& key, Record const& record);
     void tell_waiters() const;
 
-    [[nodiscard]] tenure::Granted
-    grant(tenure::ClaimRequest const& request, std::uint32_t index, Record record, tenure::Instant since);
-    [[nodiscard]] tenure::RenewReply renew_one(tenure::RenewRequest const& request, tenure::Instant since);
+    [[nodiscard]] tenure::backend::Granted
+    grant(tenure::backend::ClaimRequest const& request, std::uint32_t index, Record record, tenure::Instant since);
+    [[nodiscard]] tenure::backend::RenewReply
+    renew_one(tenure::backend::RenewRequest const& request, tenure::Instant since);
 
     std::filesystem::path path_;
     std::atomic<bool> closed_{false};

@@ -15,7 +15,7 @@
 namespace own_store
 {
 
-using tenure::Failure;
+using tenure::backend::Failure;
 using namespace std::chrono_literals;
 
 Failed failed(Failure::Effect effect, std::string const& what, std::filesystem::path const& path)
@@ -28,7 +28,7 @@ Failed failed(Failure::Effect effect, std::string const& what, std::filesystem::
 }
 
 DirectoryLock::DirectoryLock(
-    std::filesystem::path const& directory, tenure::Deadline const& not_after, std::atomic<bool> const& closed)
+    std::filesystem::path const& directory, tenure::backend::Deadline const& not_after, std::atomic<bool> const& closed)
     : descriptor_(::open((directory / file_name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666))
 {
     if (descriptor_ < 0)

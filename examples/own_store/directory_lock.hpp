@@ -14,15 +14,16 @@ namespace own_store
 
 /** A request that brought no result. */
 struct Failed : std::exception {
-    explicit Failed(tenure::Failure why)
+    explicit Failed(tenure::backend::Failure why)
         : failure(std::move(why))
     {
     }
-    tenure::Failure failure;
+    tenure::backend::Failure failure;
 };
 
 /** The error of a system call by `errno`. Only the caller knows whether the key's file may have changed. */
-[[nodiscard]] Failed failed(tenure::Failure::Effect effect, std::string const& what, std::filesystem::path const& path);
+[[nodiscard]] Failed
+failed(tenure::backend::Failure::Effect effect, std::string const& what, std::filesystem::path const& path);
 
 /** The one lock of a directory, while this object lives. The kernel frees it if the process is killed. */
 class DirectoryLock
@@ -34,7 +35,8 @@ public:
      *  @param closed  ends the wait at once
      *  @throws Failed with nothing sent */
     DirectoryLock(
-        std::filesystem::path const& directory, tenure::Deadline const& not_after, std::atomic<bool> const& closed);
+        std::filesystem::path const& directory, tenure::backend::Deadline const& not_after,
+        std::atomic<bool> const& closed);
     DirectoryLock(DirectoryLock const&) = delete;
     DirectoryLock& operator=(DirectoryLock const&) = delete;
     ~DirectoryLock();

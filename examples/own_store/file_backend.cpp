@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+namespace asio = boost::asio;
+
 namespace own_store
 {
 

@@ -17,7 +17,7 @@ namespace asio = boost::asio;
 
 /** @throws std::filesystem::filesystem_error if the directory is not there and cannot be made */
 [[nodiscard]] std::shared_ptr<tenure::Backend>
-make_file_backend(std::shared_ptr<tenure::Runtime> runtime, std::filesystem::path directory);
+make_file_backend(std::shared_ptr<tenure::backend::Runtime> runtime, std::filesystem::path directory);
 
 /** A store over a directory of a local file system, for processes of one machine.
  *  @throws std::filesystem::filesystem_error, std::invalid_argument for a worker name that is not usable */

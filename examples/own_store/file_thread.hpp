@@ -25,7 +25,7 @@ namespace asio = boost::asio;
 class FileThread
 {
 public:
-    explicit FileThread(std::shared_ptr<tenure::Runtime> runtime)
+    explicit FileThread(std::shared_ptr<tenure::backend::Runtime> runtime)
         : runtime_(std::move(runtime))
     {
     }
@@ -63,7 +63,7 @@ public:
     }
 
 private:
-    std::shared_ptr<tenure::Runtime> runtime_;
+    std::shared_ptr<tenure::backend::Runtime> runtime_;
     std::unique_ptr<asio::thread_pool> pool_ = std::make_unique<asio::thread_pool>(1);
     ::pid_t process_ = ::getpid();
     bool ended_ = false;

@@ -13,7 +13,7 @@ namespace own_store
 {
 
 namespace asio = boost::asio;
-using tenure::WatchEvent;
+using tenure::backend::WatchEvent;
 
 namespace
 {
@@ -22,7 +22,7 @@ namespace
 class Subscription : public std::enable_shared_from_this<Subscription>
 {
 public:
-    Subscription(std::shared_ptr<tenure::Runtime> const& runtime, std::function<void(WatchEvent)> handler)
+    Subscription(std::shared_ptr<tenure::backend::Runtime> const& runtime, std::function<void(WatchEvent)> handler)
         : runtime_(runtime)
         , handler_(std::move(handler))
         , inotify_(runtime->strand())
@@ -73,14 +73,14 @@ private:
         });
     }
 
-    std::shared_ptr<tenure::Runtime> runtime_;
+    std::shared_ptr<tenure::backend::Runtime> runtime_;
     /// null once the watch is gone
     std::function<void(WatchEvent)> handler_;
     /// its handlers run on the strand
-    asio::posix::basic_stream_descriptor<tenure::Strand> inotify_;
+    asio::posix::basic_stream_descriptor<tenure::backend::Strand> inotify_;
 };
 
-class FileWatch final : public tenure::Watch
+class FileWatch final : public tenure::backend::Watch
 {
 public:
     explicit FileWatch(std::shared_ptr<Subscription> subscription)
@@ -97,8 +97,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<tenure::Watch> watch_file(
-    std::shared_ptr<tenure::Runtime> const& runtime, std::filesystem::path const& file,
+std::unique_ptr<tenure::backend::Watch> watch_file(
+    std::shared_ptr<tenure::backend::Runtime> const& runtime, std::filesystem::path const& file,
     std::function<void(WatchEvent)> handler)
 {
     auto subscription = std::make_shared<Subscription>(runtime, std::move(handler));

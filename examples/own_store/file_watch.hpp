@@ -13,8 +13,8 @@ namespace own_store
 
 /** Hints whenever the file is touched. That is so for each release in a directory, not only for the keys that a waiter
  * wants: a hint too many costs it a claim, one too few a pause. */
-[[nodiscard]] std::unique_ptr<tenure::Watch> watch_file(
-    std::shared_ptr<tenure::Runtime> const& runtime, std::filesystem::path const& file,
-    std::function<void(tenure::WatchEvent)> handler);
+[[nodiscard]] std::unique_ptr<tenure::backend::Watch> watch_file(
+    std::shared_ptr<tenure::backend::Runtime> const& runtime, std::filesystem::path const& file,
+    std::function<void(tenure::backend::WatchEvent)> handler);
 
 } // namespace own_store

@@ -49,7 +49,7 @@ asio::awaitable<void> run(tenure::Store store, tenure::SlotPool pool)
     co_await store.async_ready(10s);
     std::cout << "ready" << std::endl;
     // acquires another number after a loss
-    co_await pool.async_run(work);
+    co_await tenure::async_run(pool, work);
 }
 
 /** Works until that fails, or SIGINT or SIGTERM ends it; then nothing is held. */
@@ -84,7 +84,7 @@ try {
     auto const size = static_cast<std::uint32_t>(argc > 2 ? std::atol(argv[2]) : 3);
     std::chrono::milliseconds const ttl(argc > 3 ? std::atol(argv[3]) : 5000);
     asio::io_context context(1);
-    auto const store = tenure::connect(context, argc > 1 ? argv[1] : "memory://");
+    auto const store = tenure::open_store(context, argc > 1 ? argv[1] : "memory://");
     try {
         asio::co_spawn(context, serve(store, {store, {.prefix = "worker:", .size = size, .ttl = ttl}}), report);
         // returns once the store is closed, although `store` is still there

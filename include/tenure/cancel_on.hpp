@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/cancellation_token.hpp>
+#include <tenure/detail/on_cancel.hpp>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
@@ -46,7 +47,7 @@ public:
  *  @par Thread safety  The cancellation is emitted on the handler's associated executor: with several threads that must
  * be a strand, as for every cancellation in Asio.
  */
-template <class CompletionToken = asio::deferred_t>
+template <class CompletionToken = boost::asio::deferred_t>
 [[nodiscard]] auto cancel_on(CancellationToken cancellation, CompletionToken&& completion = {})
 {
     return CancelOn<std::decay_t<CompletionToken>>(std::move(cancellation), std::forward<CompletionToken>(completion));
@@ -58,8 +59,8 @@ namespace detail
 /** Two signals: one cancels the operation when the token is cancelled, the other ends the wait for the token when the
  * operation is done. */
 struct CancelOnLink {
-    asio::cancellation_signal cancel_operation;
-    asio::cancellation_signal stop_waiting;
+    boost::asio::cancellation_signal cancel_operation;
+    boost::asio::cancellation_signal stop_waiting;
 };
 
 /** The operation's handler; its cancellation slot is the link's. */
@@ -67,7 +68,7 @@ template <class Handler>
 class CancelOnHandler
 {
 public:
-    using cancellation_slot_type = asio::cancellation_slot;
+    using cancellation_slot_type = boost::asio::cancellation_slot;
 
     CancelOnHandler(Handler wrapped, std::shared_ptr<CancelOnLink> link)
         : handler(std::move(wrapped))
@@ -83,10 +84,10 @@ public:
     template <class... Results>
     void operator()(Results&&... results)
     {
-        if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected())
+        if (auto slot = boost::asio::get_associated_cancellation_slot(handler); slot.is_connected())
             slot.clear();
         auto const link = std::move(link_);
-        link->stop_waiting.emit(asio::cancellation_type::terminal);
+        link->stop_waiting.emit(boost::asio::cancellation_type::terminal);
         std::move(handler)(std::forward<Results>(results)...);
     }
 
@@ -110,24 +111,25 @@ public:
     void operator()(Handler&& handler, Arguments&&... arguments)
     {
         auto link = std::make_shared<CancelOnLink>();
-        if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected())
-            slot.assign([weak = std::weak_ptr(link)](asio::cancellation_type type) {
-                if (auto alive = weak.lock())
-                    alive->cancel_operation.emit(type);
-            });
+        auto cancel = [weak = std::weak_ptr(link)](boost::asio::cancellation_type type) {
+            if (auto alive = weak.lock())
+                alive->cancel_operation.emit(type);
+        };
+        on_cancel(boost::asio::get_associated_cancellation_slot(handler), every_cancellation, std::move(cancel));
         // a handler without an executor is called on the operation's, as a rule
-        auto executor = asio::get_associated_executor(
-            handler, asio::get_associated_executor(initiation_, cancellation_.get_executor()));
+        auto executor = boost::asio::get_associated_executor(
+            handler, boost::asio::get_associated_executor(initiation_, cancellation_.get_executor()));
         std::move(initiation_)(
             CancelOnHandler<std::decay_t<Handler>>(std::forward<Handler>(handler), link),
             std::forward<Arguments>(arguments)...);
         // the operation may have completed at once
         if (link.use_count() == 1)
             return;
-        cancellation_.async_wait(asio::bind_cancellation_slot(
-            link->stop_waiting.slot(), asio::bind_executor(executor, [weak = std::weak_ptr(link)](error_code error) {
+        cancellation_.async_wait(boost::asio::bind_cancellation_slot(
+            link->stop_waiting.slot(),
+            boost::asio::bind_executor(executor, [weak = std::weak_ptr(link)](error_code error) {
                 if (auto alive = weak.lock(); alive && !error)
-                    alive->cancel_operation.emit(asio::cancellation_type::terminal);
+                    alive->cancel_operation.emit(boost::asio::cancellation_type::terminal);
             })));
     }
 

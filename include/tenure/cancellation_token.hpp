@@ -2,10 +2,10 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
+#include <tenure/detail/initiate.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/system/error_code.hpp>
 
@@ -18,7 +18,6 @@
 namespace tenure
 {
 
-namespace asio = boost::asio;
 using boost::system::error_code;
 
 class Lease;
@@ -76,7 +75,7 @@ class TENURE_API CancellationToken
 {
 public:
     /// the type of `get_executor()`
-    using executor_type = asio::any_io_executor;
+    using executor_type = boost::asio::any_io_executor;
 
     CancellationToken() noexcept;
     /** The same token. */
@@ -101,43 +100,33 @@ public:
     [[nodiscard]] std::stop_token stop_token() const;
 
     /** Where handlers run that have no executor of their own. */
-    [[nodiscard]] executor_type get_executor() const noexcept;
+    [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(state_); }
 
     /** Waits until the token is cancelled; `reason()` then says why.
      *
      *  @par Completion signature  void(error_code)
      *  @par Errors  none: it is cancelled; errc::forked: this process is a fork; asio::error::operation_aborted:
      * cancelled by the caller
-     *  @par Per-operation cancellation  terminal, partial, total: stops waiting
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting, which changes nothing
      */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_wait(CompletionToken&& completion = {}) const
+    template <class CompletionToken = boost::asio::deferred_t>
+    [[nodiscard]] auto async_wait(CompletionToken&& completion = {}) const
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(
-            InitiateWait{state_, get_executor()}, completion);
+        return detail::initiate<void(error_code), &start_wait, &executor_of>(
+            state_, std::forward<CompletionToken>(completion));
     }
 
 private:
     friend Lease;
     friend locks::HeldSet;
-    using WaitHandler = asio::any_completion_handler<void(error_code)>;
-    struct InitiateWait {
-        std::shared_ptr<engine::TokenState> state;
-        asio::any_io_executor executor;
-        using executor_type = asio::any_io_executor;
-        [[nodiscard]] executor_type get_executor() const noexcept { return executor; }
-        template <class Handler>
-        void operator()(Handler&& handler) const
-        {
-            start_wait(state, std::forward<Handler>(handler));
-        }
-    };
+    using StatePtr = std::shared_ptr<engine::TokenState>;
+    using WaitHandler = boost::asio::any_completion_handler<void(error_code)>;
+    explicit CancellationToken(StatePtr state) noexcept;
 
-    explicit CancellationToken(std::shared_ptr<engine::TokenState> state) noexcept;
+    [[nodiscard]] static executor_type executor_of(StatePtr const& state) noexcept;
+    static void start_wait(StatePtr const& state, WaitHandler handler);
 
-    static void start_wait(std::shared_ptr<engine::TokenState> const& state, WaitHandler handler);
-
-    std::shared_ptr<engine::TokenState> state_;
+    StatePtr state_;
 };
 
 } // namespace tenure

@@ -2,14 +2,15 @@
 #pragma once
 
 #include <tenure/acquirable.hpp>
+#include <tenure/acquirable_keys.hpp>
 #include <tenure/detail/api.hpp>
+#include <tenure/detail/initiate.hpp>
 #include <tenure/lease.hpp>
 #include <tenure/options.hpp>
 #include <tenure/store.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 
 #include <chrono>
@@ -25,6 +26,12 @@ namespace tenure
 namespace locks
 {
 class ViewHandle;
+}
+
+namespace detail
+{
+template <class, class, class>
+class RunHeld;
 }
 
 /** The configuration of an election: its name, and how this program campaigns. */
@@ -75,7 +82,7 @@ struct Leader {
  *
  *  ```
  *  tenure::Election election(store, {.name = "scheduler", .contact = "10.0.0.7:8080"});
- *  co_await election.async_run(lead);                    // campaigns, leads, campaigns again
+ *  co_await async_run(election, lead);                    // campaigns, leads, campaigns again
  *  ```
  *  and, in the same or another program, to find the leader:
  *  ```
@@ -97,55 +104,45 @@ struct Leader {
  *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,
  *    assigning and destroying it require that no other thread uses it.
  */
-class TENURE_API Election : private Acquirable<Lease>
+class TENURE_API Election : private AcquirableKeys, private Acquirable<Election, Lease>
 {
 public:
-    /// the type of `get_executor()`
-    using executor_type = asio::any_io_executor;
-    /// the lease of a leader
-    using lease_type = Lease;
+    using Acquirable::executor_type;
+    using Acquirable::lease_type;
 
     /** Starts to follow the leader. @throws std::invalid_argument naming field, value and rule, before any I/O */
     Election(Store store, ElectionConfig config);
 
-    using Acquirable<Lease>::get_executor;
+    using AcquirableKeys::get_executor;
     /** The key, for `Store::async_inspect`. */
-    using Acquirable<Lease>::range;
-    using Acquirable<Lease>::ttl;
-    using Acquirable<Lease>::tolerated_outage;
+    using AcquirableKeys::range;
+    using AcquirableKeys::tolerated_outage;
+    using AcquirableKeys::ttl;
     /** `ElectionConfig::name`. */
     [[nodiscard]] std::string const& name() const noexcept;
 
     /** Waits until this program leads. Release the lease to resign.
      *
-     *  @param options  as `Lock::async_acquire`, but wait: default `forever`
+     *  @param options  as `Lock::async_acquire`, also only a wait, whose default is `forever`
      *  @par Completion signature  void(error_code, Lease)
      *  @par Errors  as `Lock::async_acquire`
      *  @par Per-operation cancellation  as `Lock::async_acquire`
      */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_campaign(AcquireOptions options = {}, CompletionToken&& completion = {}) const
+    template <class Options = AcquireOptions, class CompletionToken = boost::asio::deferred_t>
+        requires detail::AcquireArgument<Options>
+    [[nodiscard]] auto async_campaign(Options options = {}, CompletionToken&& completion = {}) const
     {
-        options.wait = options.wait.value_or(forever);
-        return this->async_acquire(options, std::forward<CompletionToken>(completion));
+        return async_acquire(
+            detail::with_default_wait(detail::acquire_options(options), forever),
+            std::forward<CompletionToken>(completion));
     }
     /** Overload with default options: it waits `forever`. */
     template <class CompletionToken>
-        requires detail::is_completion_token<CompletionToken>
-    auto async_campaign(CompletionToken&& completion) const
+        requires(!detail::AcquireArgument<CompletionToken>)
+    [[nodiscard]] auto async_campaign(CompletionToken&& completion) const
     {
         return async_campaign(AcquireOptions{}, std::forward<CompletionToken>(completion));
     }
-    /** Overload with only a wait time: `co_await election.async_campaign(5s)`. */
-    template <class Rep, class Period, class CompletionToken = asio::deferred_t>
-    auto async_campaign(std::chrono::duration<Rep, Period> wait, CompletionToken&& completion = {}) const
-    {
-        return async_campaign(AcquireOptions{detail::wait_of(wait)}, std::forward<CompletionToken>(completion));
-    }
-
-    /** Leads around the work, as `Lock::async_run`: campaigns, calls `work(lease)`, and when the lease is lost, cancels
-     * the work, waits for its end and campaigns again. This program resigns only after the work has ended. */
-    using Acquirable<Lease>::async_run;
 
     /** The leader that is known now, without I/O. After the store was closed it is the last one, and in a fork of the
      * process that made the election `unknown`. */
@@ -156,30 +153,24 @@ public:
      *  @param seen  `Leader::version`; 0 waits for the first answer
      *  @par Completion signature  void(error_code, Leader)
      *  @par Errors  as `View::async_changed`
-     *  @par Per-operation cancellation  terminal, partial, total: stops waiting
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting, which changes nothing
      */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_next_leader(std::uint64_t seen, CompletionToken&& completion = {}) const
+    template <class CompletionToken = boost::asio::deferred_t>
+    [[nodiscard]] auto async_next_leader(std::uint64_t seen, CompletionToken&& completion = {}) const
     {
-        return asio::async_initiate<CompletionToken, void(error_code, Leader)>(
-            Initiate{view_, get_executor()}, completion, seen);
+        return detail::initiate<void(error_code, Leader), &start_next_leader, &executor_of_view>(
+            view_, std::forward<CompletionToken>(completion), seen);
     }
 
 private:
+    friend Acquirable<Election, Lease>;
+    template <class, class, class>
+    friend class detail::RunHeld;
+
     using ViewPtr = std::shared_ptr<locks::ViewHandle>;
-    struct Initiate {
-        ViewPtr view;
-        asio::any_io_executor executor;
-        using executor_type = asio::any_io_executor;
-        [[nodiscard]] executor_type get_executor() const noexcept { return executor; }
-        template <class Handler>
-        void operator()(Handler&& handler, std::uint64_t seen) const
-        {
-            start(view, seen, std::forward<Handler>(handler));
-        }
-    };
-    static void
-    start(ViewPtr const& view, std::uint64_t seen, asio::any_completion_handler<void(error_code, Leader)> handler);
+    [[nodiscard]] static boost::asio::any_io_executor const& executor_of_view(ViewPtr const& view) noexcept;
+    static void start_next_leader(
+        ViewPtr const& view, std::uint64_t seen, boost::asio::any_completion_handler<void(error_code, Leader)> handler);
 
     ViewPtr view_;
 };

@@ -55,14 +55,27 @@ struct HolderOptions {
  *  co_await ship(tenure::Holder(), stock);
  *  @endcode
  *
+ *  A holder also acquires a `Lock`, which is not re-entrant. With `Order::checked` it first checks the keys that it
+ *  holds by a `ReentrantLock`, or by a Lock that it acquired here. The check is local:
+ *
+ *  @code
+ *  tenure::Holder const holder({.order = tenure::Order::checked});
+ *  auto b = co_await holder.async_acquire(lock_b);
+ *  auto a = co_await holder.async_acquire(lock_a);    // throws errc::out_of_order: "a" is below "b"
+ *  @endcode
+ *
+ *  Its further errors are errc::would_deadlock: the holder holds this key, so the call would wait for itself; and
+ *  errc::lease_lost: the holder has ReentrantLeases of a lost lease on this key. `Store::diagnostics()` names both
+ * keys.
+ *
  *  A holder belongs to the process that made it: after a fork its acquisitions end with errc::forked.
  *
  *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,
  *    assigning and destroying it require that no other thread uses it.
- *  @par Object lifetime  May be destroyed while its acquisitions are in progress and its Holds are alive; both
- * continue.
+ *  @par Object lifetime  May be destroyed while its acquisitions are in progress and its ReentrantLeases are alive;
+ * both continue.
  */
-class TENURE_API Holder
+class TENURE_API Holder : public Acquirable<Holder, Lease, Lock>
 {
 public:
     /** A new identity. */
@@ -75,55 +88,31 @@ public:
     ~Holder();
 
     /** Whether both are the same holder. */
-    [[nodiscard]] friend bool operator==(Holder const&, Holder const&) noexcept = default;
-
-    /** Acquires a lock that is not re-entrant, as `lock.async_acquire` does. With `Order::checked` it first checks the
-     * keys that the holder holds by a `ReentrantLock`, or by a Lock that it acquired here. The check is local.
-     *
-     *  @code
-     *  tenure::Holder const holder({.order = tenure::Order::checked});
-     *  auto b = co_await holder.async_acquire(lock_b);
-     *  auto a = co_await holder.async_acquire(lock_a);    // throws errc::out_of_order: "a" is below "b"
-     *  @endcode
-     *
-     *  @par Completion signature  void(error_code, Lease)
-     *  @par Errors  as `Lock::async_acquire`; with Order::checked also errc::would_deadlock: the holder holds this key,
-     * so the call would wait for itself; errc::out_of_order: the holder holds a key above this one;
-     * errc::lease_lost: the holder has Holds of a lost lease on this key. `Store::diagnostics()` names both keys
-     *  @par Per-operation cancellation  as `Lock::async_acquire`
-     */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_acquire(Lock const& lock, AcquireOptions const& options = {}, CompletionToken&& completion = {}) const
+    [[nodiscard]] friend bool operator==(Holder const& left, Holder const& right) noexcept
     {
-        return asio::async_initiate<CompletionToken, void(error_code, Lease)>(
-            Initiate{state_, lock}, completion, options);
-    }
-    /** Overload with default options. */
-    template <class CompletionToken>
-        requires detail::is_completion_token<CompletionToken>
-    auto async_acquire(Lock const& lock, CompletionToken&& completion) const
-    {
-        return async_acquire(lock, AcquireOptions{}, std::forward<CompletionToken>(completion));
+        return left.state_ == right.state_;
     }
 
 private:
     friend class ReentrantLock;
     using StatePtr = std::shared_ptr<locks::HolderState>;
 
-    struct Initiate {
+    friend Acquirable<Holder, Lease, Lock>;
+    /** One of its acquisitions of a plain lock. */
+    struct OfLock {
         StatePtr state;
         Lock lock;
-        using executor_type = asio::any_io_executor;
-        [[nodiscard]] executor_type get_executor() const noexcept { return lock.get_executor(); }
-        template <class Handler>
-        void operator()(Handler&& handler, AcquireOptions const& options) const
-        {
-            start(state, lock, options, std::forward<Handler>(handler));
-        }
     };
+
+    [[nodiscard]] OfLock state_for(Lock const& lock) const { return {state_, lock}; }
+    [[nodiscard]] static boost::asio::any_io_executor executor_of(OfLock const& part) noexcept
+    {
+        return part.lock.get_executor();
+    }
+    template <class Result>
     static void start(
-        StatePtr const& state, Lock const& lock, AcquireOptions const& options,
-        asio::any_completion_handler<void(error_code, Lease)> handler);
+        OfLock const& part, AcquireOptions const& options,
+        boost::asio::any_completion_handler<void(error_code, Result)> handler);
 
     StatePtr state_;
 };

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/key_range.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +30,9 @@ struct KeyState {
         /// set, and `evict` refuses it
         foreign
     };
-    /// the key: its position in the range, counted from 0
+    /// the range that was inspected; null only if the state comes from no inspection
+    KeyRangePtr range = {};
+    /// the position of the key in the range, counted from 0
     std::uint32_t index = 0;
     /// free, held, or why it is taken without a holder
     Kind kind = Kind::free;
@@ -36,14 +40,17 @@ struct KeyState {
     static constexpr std::size_t longest_owner = 1024;
     /// the value under the key, cut off after `longest_owner` bytes. It begins with the name of the holder, and its
     /// random part is a secret. Empty for a free key
-    std::string owner;
+    std::string owner = {};
     /// time until the key expires without a renewal; unset if it is free or never expires
-    std::optional<std::chrono::milliseconds> remaining;
+    std::optional<std::chrono::milliseconds> remaining = {};
     /// the last fencing token granted for the key, 0 if none is known
     std::uint64_t fencing_token = 0;
     /// how long ago the present holder made its claim, if the store reports it. A holder that has waited on Redis made
     /// it when the wait began, by its own wall clock
-    std::optional<std::chrono::milliseconds> held_for;
+    std::optional<std::chrono::milliseconds> held_for = {};
+
+    /** The key; empty if the state comes from no inspection. */
+    [[nodiscard]] std::string key() const { return range == nullptr ? std::string() : range->key(index); }
 };
 
 /** One result of `tenure doctor`. */

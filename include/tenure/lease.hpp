@@ -4,10 +4,10 @@
 #include <tenure/cancellation_token.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/detail/api.hpp>
+#include <tenure/detail/initiate.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 
 #include <chrono>
@@ -41,7 +41,7 @@ enum class LeaseState {
     /// the token was cancelled by a loss (`is_loss(token().reason())`) and nothing is renewed: the work has to stop.
     /// `valid()` may remain true until `valid_until`. `async_renew` and `async_wait_at_risk` end with
     /// `errc::lease_lost`; a release still works
-    cancelled,
+    lost,
     /// released, detached, or moved from, by the holder itself. Operations end with `errc::released`
     released
 };
@@ -57,7 +57,7 @@ enum class ReleaseOutcome {
     was_lost,
     /// no answer yet: the release continues in the background, and the key expires within the ttl in any case
     unconfirmed,
-    /// of a `Hold`: the holder has other Holds on the key, so it stays held
+    /// of a `ReentrantLease`: the holder has other ReentrantLeases on the key, so it stays held
     still_held
 };
 
@@ -78,7 +78,7 @@ class [[nodiscard]] TENURE_API Lease
 {
 public:
     /// the type of `get_executor()`
-    using executor_type = asio::any_io_executor;
+    using executor_type = boost::asio::any_io_executor;
 
     /** No lease: `valid()` is false, the token counts as cancelled, and operations end with errc::released at once. */
     Lease() noexcept;
@@ -94,10 +94,11 @@ public:
      * that was paused or whose event loop was blocked. */
     [[nodiscard]] bool valid() const noexcept;
 
-    /** True if this object represents a grant, valid or not; false after a move or a failed acquisition. */
-    [[nodiscard]] explicit operator bool() const noexcept { return record_ != nullptr; }
+    /** True if there is no grant: after a move or a failed acquisition. A lease that was lost or released is not empty:
+     * `valid()` says whether the work may go on. */
+    [[nodiscard]] bool empty() const noexcept { return record_ == nullptr; }
 
-    /** Whether the lease is held, at risk, cancelled or released. Reads the clock itself, as `valid()` does. */
+    /** Whether the lease is held, at risk, lost or released. Reads the clock itself, as `valid()` does. */
     [[nodiscard]] LeaseState state() const noexcept;
 
     /** The local instant up to which the holder may rely on the lease, always before the store's own expiry. */
@@ -116,8 +117,11 @@ public:
     [[nodiscard]] std::string const& owner() const noexcept;
 
     /** Strictly greater for every later holder of the same key. Pass it to the resource, which rejects smaller tokens.
-     * 0 if fencing is off. docs/users/guarantees.md lists what may break the order. */
-    [[nodiscard]] std::uint64_t fencing_token() const noexcept;
+     * docs/users/guarantees.md lists what may break the order.
+     *  @throws std::logic_error if there is none: fencing is off (`LeaseOptions::fencing`), or this is no lease */
+    [[nodiscard]] std::uint64_t fencing_token() const;
+    /** Whether `fencing_token` returns one. */
+    [[nodiscard]] bool has_fencing_token() const noexcept;
 
     /** The cancellation token, which is cancelled when this lease can no longer be relied on, or is released. */
     [[nodiscard]] CancellationToken token() const noexcept;
@@ -133,13 +137,14 @@ public:
      *  @par Completion signature  void(error_code, ReleaseOutcome); `unconfirmed` after about 1 s without answer
      *  @par Errors  errc::released: it was released before; asio::error::operation_aborted: cancelled by the caller,
      * the release continues in the background; errc::forked
-     *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
+     *  @par Per-operation cancellation  terminal, partial: stops waiting for the answer. Not total, which promises no
+     *    side effect: the lease is over from this call on
      */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_release(CompletionToken&& completion = {})
+    template <class CompletionToken = boost::asio::deferred_t>
+    [[nodiscard]] auto async_release(CompletionToken&& completion = {})
     {
-        return asio::async_initiate<CompletionToken, void(error_code, ReleaseOutcome)>(
-            InitiateRelease{{record_}}, completion);
+        return detail::initiate<void(error_code, ReleaseOutcome), &start_release, &executor_of>(
+            record_, std::forward<CompletionToken>(completion));
     }
 
     /** Ends the lease and leaves the key taken for a time, so that no program can acquire it before then. Use it to end
@@ -163,24 +168,25 @@ public:
      * std::errc::operation_not_supported: the store cannot detach (ZooKeeper); for both, the log and
      * `Store::diagnostics()` have the details; asio::error::operation_aborted: cancelled by the caller, the detachment
      * continues in the background; errc::forked
-     *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
+     *  @par Per-operation cancellation  terminal, partial: stops waiting for the answer. Not total, which promises no
+     *    side effect: the lease is over from this call on
      */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_detach(std::chrono::milliseconds remaining, CompletionToken&& completion = {})
+    template <class CompletionToken = boost::asio::deferred_t>
+    [[nodiscard]] auto async_detach(std::chrono::milliseconds remaining, CompletionToken&& completion = {})
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(
-            InitiateDetach{{record_}}, completion, std::optional(remaining));
+        return detail::initiate<void(error_code), &start_detach, &executor_of>(
+            record_, std::forward<CompletionToken>(completion), std::optional(remaining));
     }
     /** The same, with the ttl that the key has now. */
-    template <class CompletionToken = asio::deferred_t>
+    template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::is_convertible_v<CompletionToken, std::chrono::milliseconds>)
-    auto async_detach(CompletionToken&& completion = {})
+    [[nodiscard]] auto async_detach(CompletionToken&& completion = {})
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(
-            InitiateDetach{{record_}}, completion, std::optional<std::chrono::milliseconds>());
+        return detail::initiate<void(error_code), &start_detach, &executor_of>(
+            record_, std::forward<CompletionToken>(completion), std::optional<std::chrono::milliseconds>());
     }
 
-    /** Renews now with the given ttl (0: the present one), which also applies from then on. With `Renewal::manual`
+    /** Renews now with the given ttl, which also applies from then on. With `Renewal::manual`
      * there is no other renewal.
      *
      *  A shorter ttl lowers `valid_until` before the request is written.
@@ -190,19 +196,22 @@ public:
      * errc::store_unavailable, errc::store_refused, errc::permission_denied: no success in time, validity is unchanged;
      * std::errc::invalid_argument: the store does not allow this ttl; asio::error::operation_aborted: cancelled by the
      * caller, the renewal may still take effect
-     *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
+     *  @par Per-operation cancellation  terminal, partial: stops waiting for the answer. Not total, which promises no
+     *    side effect: the store may have renewed the lease
      */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_renew(std::chrono::milliseconds ttl, CompletionToken&& completion = {})
+    template <class CompletionToken = boost::asio::deferred_t>
+    [[nodiscard]] auto async_renew(std::chrono::milliseconds ttl, CompletionToken&& completion = {})
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateRenew{{record_}}, completion, ttl);
+        return detail::initiate<void(error_code), &start_renew, &executor_of>(
+            record_, std::forward<CompletionToken>(completion), std::optional(ttl));
     }
     /** Overload that keeps the present ttl. */
-    template <class CompletionToken = asio::deferred_t>
+    template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::is_convertible_v<CompletionToken, std::chrono::milliseconds>)
-    auto async_renew(CompletionToken&& completion = {})
+    [[nodiscard]] auto async_renew(CompletionToken&& completion = {})
     {
-        return async_renew(std::chrono::milliseconds{0}, std::forward<CompletionToken>(completion));
+        return detail::initiate<void(error_code), &start_renew, &executor_of>(
+            record_, std::forward<CompletionToken>(completion), std::optional<std::chrono::milliseconds>());
     }
 
     /** Waits until the lease is at risk or lost.
@@ -210,12 +219,13 @@ public:
      *  @par Completion signature  void(error_code)
      *  @par Errors  none: at risk now; errc::lease_lost: the token is cancelled; errc::released; errc::forked;
      * asio::error::operation_aborted: cancelled by the caller
-     *  @par Per-operation cancellation  terminal, partial, total: stops waiting
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting, which changes nothing
      */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_wait_at_risk(CompletionToken&& completion = {}) const
+    template <class CompletionToken = boost::asio::deferred_t>
+    [[nodiscard]] auto async_wait_at_risk(CompletionToken&& completion = {}) const
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateWaitAtRisk{{record_}}, completion);
+        return detail::initiate<void(error_code), &start_wait_at_risk, &executor_of>(
+            record_, std::forward<CompletionToken>(completion));
     }
 
 protected:
@@ -226,50 +236,16 @@ private:
     friend engine::Acquisition;
     friend locks::EngineLease;
     using RecordPtr = std::shared_ptr<engine::LeaseRecord>;
-    using ReleaseHandler = asio::any_completion_handler<void(error_code, ReleaseOutcome)>;
-    using WaitHandler = asio::any_completion_handler<void(error_code)>;
-
-    struct Initiate {
-        RecordPtr record;
-        using executor_type = asio::any_io_executor;
-        [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(record); }
-    };
-    struct InitiateRelease : Initiate {
-        template <class Handler>
-        void operator()(Handler&& handler) const
-        {
-            start_release(this->record, std::forward<Handler>(handler));
-        }
-    };
-    struct InitiateDetach : Initiate {
-        template <class Handler>
-        void operator()(Handler&& handler, std::optional<std::chrono::milliseconds> remaining) const
-        {
-            start_detach(this->record, remaining, std::forward<Handler>(handler));
-        }
-    };
-    struct InitiateRenew : Initiate {
-        template <class Handler>
-        void operator()(Handler&& handler, std::chrono::milliseconds ttl) const
-        {
-            start_renew(this->record, ttl, std::forward<Handler>(handler));
-        }
-    };
-    struct InitiateWaitAtRisk : Initiate {
-        template <class Handler>
-        void operator()(Handler&& handler) const
-        {
-            start_wait_at_risk(this->record, std::forward<Handler>(handler));
-        }
-    };
+    using ReleaseHandler = boost::asio::any_completion_handler<void(error_code, ReleaseOutcome)>;
+    using WaitHandler = boost::asio::any_completion_handler<void(error_code)>;
 
     explicit Lease(RecordPtr record) noexcept;
 
     /** Fetched on demand: moving an executor costs a call each time. */
-    [[nodiscard]] static asio::any_io_executor const& executor_of(RecordPtr const& record) noexcept;
+    [[nodiscard]] static boost::asio::any_io_executor const& executor_of(RecordPtr const& record) noexcept;
     static void start_release(RecordPtr record, ReleaseHandler handler);
     static void start_detach(RecordPtr record, std::optional<std::chrono::milliseconds> remaining, WaitHandler handler);
-    static void start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHandler handler);
+    static void start_renew(RecordPtr record, std::optional<std::chrono::milliseconds> ttl, WaitHandler handler);
     static void start_wait_at_risk(RecordPtr record, WaitHandler handler);
 
     RecordPtr record_;

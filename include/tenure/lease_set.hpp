@@ -4,11 +4,11 @@
 #include <tenure/cancellation_token.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/detail/api.hpp>
+#include <tenure/detail/initiate.hpp>
 #include <tenure/lease.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 
 #include <cstddef>
@@ -37,7 +37,7 @@ class [[nodiscard]] TENURE_API LeaseSet
 {
 public:
     /// the type of `get_executor()`
-    using executor_type = asio::any_io_executor;
+    using executor_type = boost::asio::any_io_executor;
 
     /** Holds nothing. */
     LeaseSet() noexcept;
@@ -48,8 +48,8 @@ public:
     /** Releases the remaining leases in the background. */
     ~LeaseSet();
 
-    /** True if this object represents a grant, valid or not. */
-    [[nodiscard]] explicit operator bool() const noexcept { return held_ != nullptr; }
+    /** As `Lease::empty`. */
+    [[nodiscard]] bool empty() const noexcept { return held_ == nullptr; }
 
     /** True while every lease is valid. */
     [[nodiscard]] bool valid() const noexcept;
@@ -63,9 +63,9 @@ public:
     /** The lease of one key, in the order in which the keys were named; a key that was named twice counts once.
      *  @throws std::out_of_range beyond `size()` */
     [[nodiscard]] Lease const& operator[](std::size_t index) const;
-    /** The fencing token of a key; 0 where fencing is off. If keys of two stores have the same name, it is the first
-     * one's.
-     *  @throws std::out_of_range if the set does not hold the key */
+    /** The fencing token of a key. If keys of two stores have the same name, it is the first one's.
+     *  @throws std::out_of_range if the set does not hold the key
+     *  @throws std::logic_error as `Lease::fencing_token` */
     [[nodiscard]] std::uint64_t fencing_token(std::string_view key) const;
 
     /** Where handlers run that have no executor of their own. */
@@ -79,33 +79,23 @@ public:
      * `unconfirmed` if any release was not answered within about 1 s, else `released`
      *  @par Errors  errc::released: its release has begun before; errc::forked; asio::error::operation_aborted:
      * cancelled by the caller
-     *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answers
+     *  @par Per-operation cancellation  terminal, partial: stops waiting for the answers. Not total, which promises no
+     *    side effect: the leases are over from this call on
      */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_release(CompletionToken&& completion = {})
+    template <class CompletionToken = boost::asio::deferred_t>
+    [[nodiscard]] auto async_release(CompletionToken&& completion = {})
     {
-        return asio::async_initiate<CompletionToken, void(error_code, ReleaseOutcome)>(
-            InitiateRelease{held_}, completion);
+        return detail::initiate<void(error_code, ReleaseOutcome), &start_release, &executor_of>(
+            held_, std::forward<CompletionToken>(completion));
     }
 
 private:
-    friend locks::HeldSet;
     using HeldPtr = std::shared_ptr<locks::HeldSet>;
-    using ReleaseHandler = asio::any_completion_handler<void(error_code, ReleaseOutcome)>;
+    using ReleaseHandler = boost::asio::any_completion_handler<void(error_code, ReleaseOutcome)>;
 
-    struct InitiateRelease {
-        HeldPtr held;
-        using executor_type = asio::any_io_executor;
-        [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(held); }
-        template <class Handler>
-        void operator()(Handler&& handler) const
-        {
-            start_release(held, std::forward<Handler>(handler));
-        }
-    };
-
+    friend locks::HeldSet;
     explicit LeaseSet(HeldPtr held) noexcept;
-    [[nodiscard]] static asio::any_io_executor const& executor_of(HeldPtr const& held) noexcept;
+    [[nodiscard]] static boost::asio::any_io_executor const& executor_of(HeldPtr const& held) noexcept;
     static void start_release(HeldPtr const& held, ReleaseHandler handler);
 
     HeldPtr held_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/acquirable.hpp>
+#include <tenure/acquirable_keys.hpp>
 #include <tenure/detail/api.hpp>
 #include <tenure/lease.hpp>
 #include <tenure/options.hpp>
@@ -37,7 +38,7 @@ struct LockConfig {
  *    assigning and destroying it require that no other thread uses it.
  *  @par Object lifetime  May be destroyed while operations are in progress and leases are held; both continue.
  */
-class TENURE_API Lock : public Acquirable<Lease>
+class TENURE_API Lock : public AcquirableKeys, public Acquirable<Lock, Lease>
 {
 public:
     /** @throws std::invalid_argument naming field, value and rule, before any I/O */
@@ -51,6 +52,9 @@ protected:
      *  @param where  how errors name the config
      *  @param key    how errors name its key */
     Lock(Store store, LockConfig config, std::string where, std::string_view key);
+
+private:
+    friend Acquirable<Lock, Lease>;
 };
 
 } // namespace tenure

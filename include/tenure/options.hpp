@@ -2,8 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
 namespace tenure
 {
@@ -30,20 +32,21 @@ enum class Renewal {
  *  @par Thread safety  Options and configs are plain values: functions copy them and do not refer to them afterwards.
  */
 struct LeaseOptions {
-    /// how long before `valid_until` the token is cancelled: the time the work needs to stop. 0: ttl/10, at least 20
-    /// ms. At most ttl/3
-    std::chrono::milliseconds notice{0};
+    /// how long before `valid_until` the token is cancelled: the time the work needs to stop; 1 ms to ttl/3. Unset:
+    /// ttl/10, at least 20 ms
+    std::optional<std::chrono::milliseconds> notice = std::nullopt;
     /// when the token is cancelled
     CancelWhen cancel_when = CancelWhen::loss;
     /// who renews the lease
     Renewal renewal = Renewal::automatic;
-    /// time from one renewal to the next, up to a tenth less to spread the load. 0: ttl/3. The interval must leave time
-    /// to retry a lost renewal before the token is cancelled; the lock or pool refuses a longer one. The limit is 0.74
-    /// ttl - 10 ms - notice: 0.64 ttl - 10 ms with the default notice and a ttl of 200 ms or more. A longer interval
-    /// tolerates shorter outages. A lease with a shorter ttl than the lock or pool has the limit of its own ttl
-    std::chrono::milliseconds renew_interval{0};
-    /// after this time the token is cancelled and renewal ends, even if the store answers. 0: no limit
-    std::chrono::milliseconds max_hold{0};
+    /// time from one renewal to the next, up to a tenth less to spread the load. Unset: ttl/3. The interval must leave
+    /// time to retry a lost renewal before the token is cancelled; the lock or pool refuses a longer one. The limit is
+    /// 0.74 ttl - 10 ms - notice: 0.64 ttl - 10 ms with the default notice and a ttl of 200 ms or more. A longer
+    /// interval tolerates shorter outages. A lease with a shorter ttl than the lock or pool has the limit of its own
+    /// ttl
+    std::optional<std::chrono::milliseconds> renew_interval = std::nullopt;
+    /// after this time the token is cancelled and renewal ends, even if the store answers. Unset: no limit
+    std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
     /// request a fencing token with each grant
     bool fencing = true;
     /// subscribe to releases while waiting, and announce the own release; without it waiters poll
@@ -74,9 +77,10 @@ template <class Rep, class Period>
 struct AcquireOptions {
     /// total time from the call until the acquisition gives up, including time in which the store is unavailable. 0
     /// tries once; unset: the default of the operation, which is 30 s for `async_acquire` and `forever` for `async_run`
+    /// and `Election::async_campaign`
     std::optional<std::chrono::milliseconds> wait = std::nullopt;
-    /// ttl of this lease; 0: the ttl of the pool or lock
-    std::chrono::milliseconds ttl{0};
+    /// ttl of this lease; unset: the ttl of the pool or lock
+    std::optional<std::chrono::milliseconds> ttl = std::nullopt;
     /// of a pool: the number to try first, below the pool's size. The acquisition does not wait for this number. If it
     /// is held or in quarantine (`SlotPoolConfig::reuse_after`), the acquisition claims any number at once, which costs
     /// one more claim. An acquisition that has to wait for others of its store takes any number. Locks refuse it.
@@ -84,4 +88,35 @@ struct AcquireOptions {
     std::optional<std::uint32_t> prefer = std::nullopt;
 };
 
+namespace detail
+{
+
+template <class T>
+inline constexpr bool is_duration = false;
+template <class Rep, class Period>
+inline constexpr bool is_duration<std::chrono::duration<Rep, Period>> = true;
+
+/** How an acquisition can be described: by its options, or by its wait alone. */
+template <class T>
+concept AcquireArgument = std::convertible_to<T, AcquireOptions const&> || is_duration<std::remove_cvref_t<T>>;
+
+[[nodiscard]] constexpr AcquireOptions acquire_options(AcquireOptions const& options) noexcept
+{
+    return options;
+}
+template <class Rep, class Period>
+[[nodiscard]] constexpr AcquireOptions acquire_options(std::chrono::duration<Rep, Period> wait) noexcept
+{
+    return {.wait = wait_of(wait)};
+}
+
+/** The options with this wait where they name none. */
+[[nodiscard]] constexpr AcquireOptions
+with_default_wait(AcquireOptions options, std::chrono::milliseconds wait) noexcept
+{
+    options.wait = options.wait.value_or(wait);
+    return options;
+}
+
+} // namespace detail
 } // namespace tenure

@@ -35,18 +35,9 @@ public:
     using Time = std::chrono::sys_time<std::chrono::milliseconds>;
 
     /** A text, for `hashed` and `named`. */
-    SegmentItem(std::string_view text) noexcept
-        : value_(text)
-    {
-    }
-    /** A text, for `hashed` and `named`. */
-    SegmentItem(std::string const& text) noexcept
-        : value_(std::string_view(text))
-    {
-    }
-    /** A text, for `hashed` and `named`. */
-    SegmentItem(char const* text) noexcept
-        : value_(std::string_view(text))
+    template <std::convertible_to<std::string_view> Text>
+    SegmentItem(Text const& text) noexcept
+        : value_(static_cast<std::string_view>(text))
     {
     }
     /** A number, for `ranges`. One above the largest `std::int64_t` is in the last range. */

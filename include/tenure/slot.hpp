@@ -10,10 +10,9 @@
 namespace tenure
 {
 
-namespace detail
+namespace engine
 {
-template <class, class>
-class AcquireHandler;
+struct AcquireResult;
 }
 
 /** A lease on a numbered key of a pool. It has the interface of a `Lease` but does not convert to one: assigning
@@ -35,13 +34,14 @@ public:
     /** The lease alone, for code that needs no number; this object holds nothing afterwards. */
     [[nodiscard]] Lease as_lease() && noexcept { return std::move(static_cast<Lease&>(*this)); }
 
-    using Lease::operator bool;
     using Lease::async_detach;
     using Lease::async_release;
     using Lease::async_renew;
     using Lease::async_wait_at_risk;
+    using Lease::empty;
     using Lease::fencing_token;
     using Lease::get_executor;
+    using Lease::has_fencing_token;
     using Lease::key;
     using Lease::owner;
     using Lease::state;
@@ -52,8 +52,7 @@ public:
     using Lease::valid_until;
 
 private:
-    template <class, class>
-    friend class detail::AcquireHandler;
+    friend engine::AcquireResult;
 
     /** @param lease  of a key of a pool, or none */
     explicit Slot(Lease&& lease) noexcept

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/acquirable.hpp>
+#include <tenure/acquirable_keys.hpp>
 #include <tenure/detail/api.hpp>
 #include <tenure/options.hpp>
 #include <tenure/slot.hpp>
@@ -47,7 +48,7 @@ struct SlotPoolConfig {
  *    assigning and destroying it require that no other thread uses it.
  *  @par Object lifetime  May be destroyed while operations are in progress and slots are held; both continue.
  */
-class TENURE_API SlotPool : public Acquirable<Slot>
+class TENURE_API SlotPool : public AcquirableKeys, public Acquirable<SlotPool, Slot>
 {
 public:
     /** @throws std::invalid_argument naming field, value and rule, before any I/O */
@@ -57,6 +58,9 @@ public:
     [[nodiscard]] std::string const& prefix() const noexcept;
     /** `SlotPoolConfig::size`. */
     [[nodiscard]] std::uint32_t size() const noexcept;
+
+private:
+    friend Acquirable<SlotPool, Slot>;
 };
 
 } // namespace tenure

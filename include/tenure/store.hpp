@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
+#include <tenure/detail/initiate.hpp>
 #include <tenure/errc.hpp>
 #include <tenure/event.hpp>
 #include <tenure/inspection.hpp>
@@ -12,7 +13,6 @@
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 
 #include <chrono>
@@ -25,17 +25,17 @@
 namespace tenure
 {
 
-namespace asio = boost::asio;
-
+class AcquirableKeys;
 class Backend;
 class Election;
 class Lock;
-class Runtime;
 class SlotPool;
 class View;
-template <class>
-class Acquirable;
 
+namespace backend
+{
+class Runtime;
+}
 namespace engine
 {
 class Handle;
@@ -80,7 +80,7 @@ struct Diagnostics {
 
 /** The user's handle to a store: cheap to copy, all copies are the same store.
  *
- *  Made by `connect` or one of the `open_...` functions of `tenure/stores/`, or over your own backend; pools, locks and
+ *  Made by `open_store`, or over your own backend; pools, locks and
  *  leases share it. Its connections close when the last of them is gone and no operation is pending.
  *
  *  Renewals run on the store's executor. Handlers that block all threads of its context for longer than
@@ -94,17 +94,17 @@ class TENURE_API Store
 {
 public:
     /// the type of `get_executor()`
-    using executor_type = asio::any_io_executor;
+    using executor_type = boost::asio::any_io_executor;
 
     /** A store over your own backend (see docs/integrators/writing-a-store.md).
      *
      *  @param runtime  `make_runtime(executor, options)`, which sends log lines to `options.log`; the backend must use
      *    the same runtime
      *  @throws std::invalid_argument for an invalid worker name */
-    Store(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, StoreOptions options);
+    Store(std::shared_ptr<backend::Runtime> runtime, std::shared_ptr<Backend> backend, StoreOptions options);
 
     /** Where handlers run that have no executor of their own: the executor that the store was opened with. */
-    [[nodiscard]] executor_type get_executor() const noexcept;
+    [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(handle_); }
 
     /** The address of the store, without secrets. */
     [[nodiscard]] std::string describe() const;
@@ -132,37 +132,35 @@ public:
      *  @par Errors  errc::store_unavailable: no connection within 5 s, or no answer on it; errc::store_refused,
      *               errc::permission_denied and other errors of the store; errc::closed: the store was closed;
      *               errc::forked; asio::error::operation_aborted
-     *  @par Per-operation cancellation  terminal, partial, total: stops waiting
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting, which changes nothing
      */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_inspect(KeyRangePtr range, CompletionToken&& completion = {}) const
+    template <class CompletionToken = boost::asio::deferred_t>
+    [[nodiscard]] auto async_inspect(KeyRangePtr range, CompletionToken&& completion = {}) const
     {
-        return asio::async_initiate<CompletionToken, void(error_code, std::vector<KeyState>)>(
-            InitiateInspect{{handle_, get_executor()}}, completion, std::move(range));
+        return detail::initiate<void(error_code, std::vector<KeyState>), &start_inspect, &executor_of>(
+            handle_, std::forward<CompletionToken>(completion), std::move(range));
     }
 
     /** Force-releases one key: replaces the observed owner by `evicted/<who>` and keeps the remaining ttl (on etcd a
      * whole ttl). Its holder loses the lease at the next renewal. The key becomes free only after the validity has
      * certainly ended.
      *
-     *  @param owner  as `async_inspect` showed it; if the key has another owner now, nothing changes
+     *  @param seen  as `async_inspect` showed it; if the key has another owner now, nothing changes
      *  @param who  the evicting person or program: printable, without blanks and '/', at most 128 bytes
      *  @par Completion signature  void(error_code, std::chrono::milliseconds), the time until the key frees
      *  @par Errors  errc::lease_lost: the key does not have that owner; errc::key_conflict: it is no lease, because it
-     *               never expires or its value is longer than an owner; std::errc::invalid_argument: `who`;
-     *               errc::store_unavailable: no connection within 5 s, or no answer on it and it may still take effect;
-     *               other errors of the store; errc::closed: the store was closed; errc::forked;
+     *               never expires or its value is longer than an owner; std::errc::invalid_argument: `who`, or `seen`
+     * is not from an inspection; errc::store_unavailable: no connection within 5 s, or no answer on it and it may still
+     * take effect; other errors of the store; errc::closed: the store was closed; errc::forked;
      *               asio::error::operation_aborted: it may still take effect
-     *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
+     *  @par Per-operation cancellation  terminal, partial: stops waiting for the answer. Not total, which promises no
+     *    side effect: the key may have been freed
      */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_evict(
-        KeyRangePtr range, std::uint32_t index, std::string owner, std::string who,
-        CompletionToken&& completion = {}) const
+    template <class CompletionToken = boost::asio::deferred_t>
+    [[nodiscard]] auto async_evict(KeyState seen, std::string who, CompletionToken&& completion = {}) const
     {
-        return asio::async_initiate<CompletionToken, void(error_code, std::chrono::milliseconds)>(
-            InitiateEvict{{handle_, get_executor()}}, completion, std::move(range), index, std::move(owner),
-            std::move(who));
+        return detail::initiate<void(error_code, std::chrono::milliseconds), &start_evict, &executor_of>(
+            handle_, std::forward<CompletionToken>(completion), std::move(seen), std::move(who));
     }
 
     /** Examines the server on behalf of leases with this ttl: version, round trip, persistence, eviction, permissions.
@@ -170,13 +168,13 @@ public:
      *  @par Completion signature  void(error_code, Findings)
      *  @par Errors  errc::forked; asio::error::operation_aborted; a failed check is a finding and no
      *               error, and so is no connection within 5 s
-     *  @par Per-operation cancellation  terminal, partial, total: stops waiting
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting, which changes nothing
      */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_examine(std::chrono::milliseconds ttl, CompletionToken&& completion = {}) const
+    template <class CompletionToken = boost::asio::deferred_t>
+    [[nodiscard]] auto async_examine(std::chrono::milliseconds ttl, CompletionToken&& completion = {}) const
     {
-        return asio::async_initiate<CompletionToken, void(error_code, Findings)>(
-            InitiateExamine{{handle_, get_executor()}}, completion, ttl);
+        return detail::initiate<void(error_code, Findings), &start_examine, &executor_of>(
+            handle_, std::forward<CompletionToken>(completion), ttl);
     }
 
     /** Connects and logs in, so that a service fails at its start and not at its first acquisition.
@@ -191,13 +189,13 @@ public:
      *               errc::store_unavailable, errc::store_refused, errc::protocol_error: the last one seen, at the
      *               timeout; `diagnostics()` has the details of each of these;
      *               errc::closed: the store is being closed; errc::forked; asio::error::operation_aborted
-     *  @par Per-operation cancellation  terminal, partial, total: stops waiting
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting, which changes nothing
      */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_ready(std::chrono::milliseconds timeout, CompletionToken&& completion = {}) const
+    template <class CompletionToken = boost::asio::deferred_t>
+    [[nodiscard]] auto async_ready(std::chrono::milliseconds timeout, CompletionToken&& completion = {}) const
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(
-            InitiateReady{{handle_, get_executor()}}, completion, timeout);
+        return detail::initiate<void(error_code), &start_ready, &executor_of>(
+            handle_, std::forward<CompletionToken>(completion), timeout);
     }
 
     /** Closes the store in an orderly way, for a service that shuts down.
@@ -213,13 +211,14 @@ public:
      *  @par Errors  none: no lease is held; a release that is unanswered at the timeout expires with its ttl;
      *               errc::timed_out: leases were still held at the timeout;
      *               errc::forked; asio::error::operation_aborted: cancelled by the caller, the store continues to close
-     *  @par Per-operation cancellation  terminal, partial, total: stops waiting
+     *  @par Per-operation cancellation  terminal, partial: stops waiting. Not total, which promises no side effect: the
+     *    store is being closed from this call on
      */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_close(std::chrono::milliseconds timeout, CompletionToken&& completion = {}) const
+    template <class CompletionToken = boost::asio::deferred_t>
+    [[nodiscard]] auto async_close(std::chrono::milliseconds timeout, CompletionToken&& completion = {}) const
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(
-            InitiateClose{{handle_, get_executor()}}, completion, timeout);
+        return detail::initiate<void(error_code), &start_close, &executor_of>(
+            handle_, std::forward<CompletionToken>(completion), timeout);
     }
 
     /** Whether both are the same store. */
@@ -227,8 +226,7 @@ public:
 
 private:
     using HandlePtr = std::shared_ptr<engine::Handle>;
-    template <class>
-    friend class Acquirable;
+    friend AcquirableKeys;
     friend Election;
     friend Lock;
     friend SlotPool;
@@ -239,62 +237,16 @@ private:
     {
     }
 
-    using DoneHandler = asio::any_completion_handler<void(error_code)>;
-    using InspectHandler = asio::any_completion_handler<void(error_code, std::vector<KeyState>)>;
-    using EvictHandler = asio::any_completion_handler<void(error_code, std::chrono::milliseconds)>;
-    using ExamineHandler = asio::any_completion_handler<void(error_code, Findings)>;
+    using DoneHandler = boost::asio::any_completion_handler<void(error_code)>;
+    using InspectHandler = boost::asio::any_completion_handler<void(error_code, std::vector<KeyState>)>;
+    using EvictHandler = boost::asio::any_completion_handler<void(error_code, std::chrono::milliseconds)>;
+    using ExamineHandler = boost::asio::any_completion_handler<void(error_code, Findings)>;
 
-    struct Initiate {
-        HandlePtr handle;
-        asio::any_io_executor executor;
-        using executor_type = asio::any_io_executor;
-        [[nodiscard]] executor_type get_executor() const noexcept { return executor; }
-    };
-    struct InitiateInspect : Initiate {
-        template <class Handler>
-        void operator()(Handler&& handler, KeyRangePtr range) const
-        {
-            start_inspect(this->handle, std::move(range), std::forward<Handler>(handler));
-        }
-    };
-    struct InitiateEvict : Initiate {
-        template <class Handler>
-        void
-        operator()(Handler&& handler, KeyRangePtr range, std::uint32_t index, std::string owner, std::string who) const
-        {
-            start_evict(
-                this->handle, std::move(range), index, std::move(owner), std::move(who),
-                std::forward<Handler>(handler));
-        }
-    };
-    struct InitiateExamine : Initiate {
-        template <class Handler>
-        void operator()(Handler&& handler, std::chrono::milliseconds ttl) const
-        {
-            start_examine(this->handle, ttl, std::forward<Handler>(handler));
-        }
-    };
-    struct InitiateReady : Initiate {
-        template <class Handler>
-        void operator()(Handler&& handler, std::chrono::milliseconds timeout) const
-        {
-            start_ready(this->handle, timeout, std::forward<Handler>(handler));
-        }
-    };
-    struct InitiateClose : Initiate {
-        template <class Handler>
-        void operator()(Handler&& handler, std::chrono::milliseconds timeout) const
-        {
-            start_close(this->handle, timeout, std::forward<Handler>(handler));
-        }
-    };
-
+    [[nodiscard]] static boost::asio::any_io_executor const& executor_of(HandlePtr const& handle) noexcept;
     static void start_ready(HandlePtr const& handle, std::chrono::milliseconds timeout, DoneHandler handler);
     static void start_close(HandlePtr const& handle, std::chrono::milliseconds timeout, DoneHandler handler);
     static void start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler handler);
-    static void start_evict(
-        HandlePtr handle, KeyRangePtr range, std::uint32_t index, std::string owner, std::string who,
-        EvictHandler handler);
+    static void start_evict(HandlePtr handle, KeyState seen, std::string who, EvictHandler handler);
     static void start_examine(HandlePtr handle, std::chrono::milliseconds ttl, ExamineHandler handler);
 
     HandlePtr handle_;

@@ -11,26 +11,28 @@
  *  Virtual time, and a store that fails on demand, for tests of programs. */
 
 #include <tenure/acquirable.hpp>
+#include <tenure/acquirable_keys.hpp>
 #include <tenure/cancel_on.hpp>
 #include <tenure/cancellation_token.hpp>
 #include <tenure/clock.hpp>
-#include <tenure/connect.hpp>
 #include <tenure/election.hpp>
 #include <tenure/errc.hpp>
 #include <tenure/event.hpp>
 #include <tenure/features.hpp>
-#include <tenure/hold.hpp>
 #include <tenure/holder.hpp>
-#include <tenure/holding.hpp>
 #include <tenure/lease.hpp>
+#include <tenure/lease_like.hpp>
 #include <tenure/lease_set.hpp>
 #include <tenure/lock.hpp>
 #include <tenure/log.hpp>
 #include <tenure/metrics.hpp>
 #include <tenure/multi_lock.hpp>
+#include <tenure/open_store.hpp>
 #include <tenure/options.hpp>
 #include <tenure/owner.hpp>
+#include <tenure/reentrant_lease.hpp>
 #include <tenure/reentrant_lock.hpp>
+#include <tenure/run.hpp>
 #include <tenure/segmented_lock.hpp>
 #include <tenure/slot.hpp>
 #include <tenure/slot_pool.hpp>

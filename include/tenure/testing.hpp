@@ -2,11 +2,11 @@
 #pragma once
 
 #include <tenure/clock.hpp>
+#include <tenure/detail/initiate.hpp>
 #include <tenure/store.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/execution_context.hpp>
 
@@ -26,7 +26,7 @@ namespace tenure::testing
  *
  *  @par Thread safety  One thread only.
  *  @par Object lifetime  Outlives the stores and leases that were made with it. */
-class VirtualTime : public asio::execution_context
+class VirtualTime : public boost::asio::execution_context
 {
 public:
     VirtualTime();
@@ -35,7 +35,7 @@ public:
     ~VirtualTime();
 
     /** The executor for stores and code under test. */
-    [[nodiscard]] asio::any_io_executor get_executor() noexcept;
+    [[nodiscard]] boost::asio::any_io_executor get_executor() noexcept;
     /** The present virtual instant. */
     [[nodiscard]] Instant now() const noexcept;
 
@@ -52,10 +52,11 @@ public:
      *  @par Errors  asio::error::operation_aborted: cancelled by the caller
      *  @par Per-operation cancellation  terminal, partial, total
      */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_wait_for(Clock::duration duration, CompletionToken&& completion = {})
+    template <class CompletionToken = boost::asio::deferred_t>
+    [[nodiscard]] auto async_wait_for(Clock::duration duration, CompletionToken&& completion = {})
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateWait{this}, completion, duration);
+        return detail::initiate<void(error_code), &start_wait, &executor_of>(
+            this, std::forward<CompletionToken>(completion), duration);
     }
 
     /** The implementation, for stores. */
@@ -64,18 +65,9 @@ public:
     [[nodiscard]] std::shared_ptr<State> const& state() const noexcept { return state_; }
 
 private:
-    using WaitHandler = asio::any_completion_handler<void(error_code)>;
-    struct InitiateWait {
-        VirtualTime* time;
-        using executor_type = asio::any_io_executor;
-        [[nodiscard]] executor_type get_executor() const noexcept { return time->get_executor(); }
-        template <class Handler>
-        void operator()(Handler&& handler, Clock::duration duration) const
-        {
-            time->start_wait(duration, std::forward<Handler>(handler));
-        }
-    };
-    void start_wait(Clock::duration duration, WaitHandler handler);
+    using WaitHandler = boost::asio::any_completion_handler<void(error_code)>;
+    [[nodiscard]] static boost::asio::any_io_executor executor_of(VirtualTime* time) { return time->get_executor(); }
+    static void start_wait(VirtualTime* time, Clock::duration duration, WaitHandler handler);
 
     std::shared_ptr<State> state_;
 };

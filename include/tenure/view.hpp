@@ -1,15 +1,15 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/acquirable.hpp>
+#include <tenure/acquirable_keys.hpp>
 #include <tenure/detail/api.hpp>
+#include <tenure/detail/initiate.hpp>
 #include <tenure/inspection.hpp>
 #include <tenure/key_range.hpp>
 #include <tenure/store.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 
 #include <chrono>
@@ -79,21 +79,20 @@ class TENURE_API View
 {
 public:
     /// the type of `get_executor()`
-    using executor_type = asio::any_io_executor;
+    using executor_type = boost::asio::any_io_executor;
 
     /** Begins to read.
      *  @throws std::invalid_argument naming field, value and rule, before any I/O */
     View(Store store, KeyRangePtr range, ViewOptions options = {});
 
     /** Follows the keys of a lock or a pool, which need not outlive the view. @throws std::invalid_argument */
-    template <class LeaseType>
-    explicit View(Acquirable<LeaseType> const& keys, ViewOptions options = {})
+    explicit View(AcquirableKeys const& keys, ViewOptions options = {})
         : View(keys.store(), keys.range(), options)
     {
     }
 
     /** Where handlers run that have no executor of their own. */
-    [[nodiscard]] executor_type get_executor() const noexcept;
+    [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(handle_); }
     /** The keys that it reads. */
     [[nodiscard]] KeyRangePtr range() const noexcept;
 
@@ -107,31 +106,21 @@ public:
      *  @par Completion signature  void(error_code, ViewSnapshot)
      *  @par Errors  errc::closed: the store is being closed; errc::forked; asio::error::operation_aborted: cancelled by
      * the caller. An unavailable store is no error here: the snapshot becomes stale
-     *  @par Per-operation cancellation  terminal, partial, total: stops waiting
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting, which changes nothing
      */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_changed(std::uint64_t seen, CompletionToken&& completion = {}) const
+    template <class CompletionToken = boost::asio::deferred_t>
+    [[nodiscard]] auto async_changed(std::uint64_t seen, CompletionToken&& completion = {}) const
     {
-        return asio::async_initiate<CompletionToken, void(error_code, ViewSnapshot)>(
-            Initiate{handle_, get_executor()}, completion, seen);
+        return detail::initiate<void(error_code, ViewSnapshot), &start, &executor_of>(
+            handle_, std::forward<CompletionToken>(completion), seen);
     }
 
 private:
     using HandlePtr = std::shared_ptr<locks::ViewHandle>;
-    struct Initiate {
-        HandlePtr handle;
-        asio::any_io_executor executor;
-        using executor_type = asio::any_io_executor;
-        [[nodiscard]] executor_type get_executor() const noexcept { return executor; }
-        template <class Handler>
-        void operator()(Handler&& handler, std::uint64_t seen) const
-        {
-            start(handle, seen, std::forward<Handler>(handler));
-        }
-    };
+    [[nodiscard]] static boost::asio::any_io_executor const& executor_of(HandlePtr const& handle) noexcept;
     static void start(
         HandlePtr const& handle, std::uint64_t seen,
-        asio::any_completion_handler<void(error_code, ViewSnapshot)> handler);
+        boost::asio::any_completion_handler<void(error_code, ViewSnapshot)> handler);
 
     HandlePtr handle_;
 };

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <tenure/detail/handler_executor.hpp>
+#include <tenure/detail/initiate.hpp>
+#include <tenure/detail/on_cancel.hpp>
 #include <tenure/errc.hpp>
-#include <tenure/holding.hpp>
+#include <tenure/lease_like.hpp>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/async_result.hpp>
@@ -16,6 +18,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <exception>
@@ -34,26 +37,45 @@ namespace detail
 template <class T>
 struct AwaitedType;
 template <class T, class Executor>
-struct AwaitedType<asio::awaitable<T, Executor>> {
+struct AwaitedType<boost::asio::awaitable<T, Executor>> {
     using type = T;
 };
-/** The result type of awaiting `work(lease)`. */
-template <class Work, class LeaseType>
-using WorkResult = typename AwaitedType<std::invoke_result_t<std::decay_t<Work>&, LeaseType&>>::type;
 
 template <class T>
 inline constexpr bool is_awaitable = false;
 template <class T, class Executor>
-inline constexpr bool is_awaitable<asio::awaitable<T, Executor>> = true;
+inline constexpr bool is_awaitable<boost::asio::awaitable<T, Executor>> = true;
 
-/** Whether `work(lease)` is an awaitable. */
+/** Makes an awaitable of a deferred operation. */
+template <class Operation>
+[[nodiscard]] auto as_awaitable(Operation&& operation)
+{
+    if constexpr (is_awaitable<std::decay_t<Operation>>)
+        return std::forward<Operation>(operation);
+    else
+        return std::forward<Operation>(operation)(boost::asio::use_awaitable);
+}
+
+/** The result type of awaiting `work(lease)`. */
+template <class Work, class LeaseType>
+using WorkResult = typename AwaitedType<decltype(as_awaitable(
+    std::declval<std::invoke_result_t<std::decay_t<Work>&, LeaseType&>>()))>::type;
+
+/** Whether `work(lease)` is an awaitable or another deferred operation. */
 template <class Work, class LeaseType>
 consteval bool is_work()
 {
-    if constexpr (std::is_invocable_v<std::decay_t<Work>&, LeaseType&>)
-        return is_awaitable<std::invoke_result_t<std::decay_t<Work>&, LeaseType&>>;
-    else
+    if constexpr (std::is_invocable_v<std::decay_t<Work>&, LeaseType&>) {
+        using Operation = std::invoke_result_t<std::decay_t<Work>&, LeaseType&>;
+        if constexpr (is_awaitable<Operation>)
+            return true;
+        else if constexpr (std::is_invocable_v<Operation, boost::asio::use_awaitable_t<>>)
+            return is_awaitable<std::invoke_result_t<Operation, boost::asio::use_awaitable_t<>>>;
+        else
+            return false;
+    } else {
         return false;
+    }
 }
 
 /** Whether `work(lease)` is an awaitable without a result. */
@@ -65,14 +87,6 @@ consteval bool is_work_without_result()
     else
         return false;
 }
-
-/** Replaces an operation whose arguments failed a static_assert, so that the assertion is the only error. */
-struct InitiateNothing {
-    template <class... Arguments>
-    void operator()(Arguments&&...) const
-    {
-    }
-};
 
 template <class T>
 struct WorkSignature {
@@ -104,12 +118,12 @@ public:
     void start()
     {
         auto self = this->shared_from_this();
-        if (auto slot = asio::get_associated_cancellation_slot(handler_); slot.is_connected())
-            slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type type) {
-                if (auto alive = weak.lock())
-                    asio::dispatch(alive->strand_, [alive, type] { alive->cancel_work_.emit(type); });
-            });
-        asio::dispatch(strand_, [self] { self->spawn(); });
+        auto cancel = [weak = std::weak_ptr(self)](boost::asio::cancellation_type type) {
+            if (auto alive = weak.lock())
+                boost::asio::dispatch(alive->strand_, [alive, type] { alive->cancel_work_.emit(type); });
+        };
+        on_cancel(boost::asio::get_associated_cancellation_slot(handler_), every_cancellation, std::move(cancel));
+        boost::asio::dispatch(strand_, [self] { self->spawn(); });
     }
 
 private:
@@ -117,28 +131,30 @@ private:
     {
         auto self = this->shared_from_this();
         // empty, or given away before by a release or detachment
-        if (!lease_ || (token_.cancelled() && !is_loss(token_.reason()))) {
+        if (lease_.empty() || (token_.cancelled() && !is_loss(token_.reason()))) {
             finished(std::make_exception_ptr(boost::system::system_error(make_error_code(errc::released))), Value{});
             return;
         }
         // started on the strand, so that its handler runs only after the work has begun
-        token_.async_wait(
-            asio::bind_cancellation_slot(stop_waiting_.slot(), asio::bind_executor(strand_, [self](error_code error) {
-                                             // work that releases its own lease continues
-                                             if (!error && is_loss(self->token_.reason()))
-                                                 self->cancel_work_.emit(asio::cancellation_type::terminal);
-                                         })));
+        token_.async_wait(boost::asio::bind_cancellation_slot(
+            stop_waiting_.slot(), boost::asio::bind_executor(strand_, [self](error_code error) {
+                // work that releases its own lease continues
+                if (!error && is_loss(self->token_.reason()))
+                    self->cancel_work_.emit(boost::asio::cancellation_type::terminal);
+            })));
         auto cancellable = [&](auto handler) {
-            return asio::bind_cancellation_slot(cancel_work_.slot(), asio::bind_executor(strand_, std::move(handler)));
+            return boost::asio::bind_cancellation_slot(
+                cancel_work_.slot(), boost::asio::bind_executor(strand_, std::move(handler)));
         };
         try {
             if constexpr (std::is_void_v<Result>)
-                asio::co_spawn(strand_, std::invoke(work_, lease_), cancellable([self](std::exception_ptr failure) {
-                                   self->finished(failure, true);
-                               }));
+                boost::asio::co_spawn(
+                    strand_, as_awaitable(std::invoke(work_, lease_)),
+                    cancellable([self](std::exception_ptr failure) { self->finished(failure, true); }));
             else
-                asio::co_spawn(
-                    strand_, std::invoke(work_, lease_), cancellable([self](std::exception_ptr failure, Result value) {
+                boost::asio::co_spawn(
+                    strand_, as_awaitable(std::invoke(work_, lease_)),
+                    cancellable([self](std::exception_ptr failure, Result value) {
                         self->finished(failure, std::move(value));
                     }));
         } catch (...) {
@@ -150,11 +166,11 @@ private:
     {
         failure_ = outcome(failure);
         value_.emplace(std::move(value));
-        stop_waiting_.emit(asio::cancellation_type::terminal);
-        if (auto slot = asio::get_associated_cancellation_slot(handler_); slot.is_connected())
+        stop_waiting_.emit(boost::asio::cancellation_type::terminal);
+        if (auto slot = boost::asio::get_associated_cancellation_slot(handler_); slot.is_connected())
             slot.clear();
         // the caller cannot cancel the release: the work has ended, and the answer takes one round trip
-        lease_.async_release(asio::bind_executor(
+        lease_.async_release(boost::asio::bind_executor(
             strand_, [self = this->shared_from_this()](error_code, ReleaseOutcome) { self->complete(); }));
     }
 
@@ -167,7 +183,7 @@ private:
             try {
                 std::rethrow_exception(failure);
             } catch (boost::system::system_error const& error) {
-                if (error.code() != asio::error::operation_aborted)
+                if (error.code() != boost::asio::error::operation_aborted)
                     return failure;
             } catch (...) {
                 return failure;
@@ -180,9 +196,9 @@ private:
     {
         auto handler = std::make_shared<Handler>(std::move(handler_));
         if constexpr (std::is_void_v<Result>)
-            asio::dispatch(completes_on_, [handler, failure = failure_] { std::move (*handler)(failure); });
+            boost::asio::dispatch(completes_on_, [handler, failure = failure_] { std::move (*handler)(failure); });
         else
-            asio::dispatch(completes_on_, [handler, failure = failure_, value = std::move(*value_)]() mutable {
+            boost::asio::dispatch(completes_on_, [handler, failure = failure_, value = std::move(*value_)]() mutable {
                 std::move (*handler)(failure, std::move(value));
             });
     }
@@ -193,28 +209,23 @@ private:
     CancellationToken token_;
     /// the handler's executor; kept running until the handler is called
     decltype(completion_executor(
-        std::declval<Handler const&>(), std::declval<asio::any_io_executor const&>())) completes_on_;
+        std::declval<Handler const&>(), std::declval<boost::asio::any_io_executor const&>())) completes_on_;
     /// everything here runs on it
-    asio::strand<asio::any_io_executor> strand_;
+    boost::asio::strand<boost::asio::any_io_executor> strand_;
     /// ends the work
-    asio::cancellation_signal cancel_work_;
+    boost::asio::cancellation_signal cancel_work_;
     /// ends the wait for the cancellation token
-    asio::cancellation_signal stop_waiting_;
+    boost::asio::cancellation_signal stop_waiting_;
     std::exception_ptr failure_;
     std::optional<Value> value_;
 };
 
-struct InitiateWithLease {
-    asio::any_io_executor executor;
-    using executor_type = asio::any_io_executor;
-    [[nodiscard]] executor_type get_executor() const noexcept { return executor; }
+inline constexpr auto executor_itself = [](boost::asio::any_io_executor const& executor) { return executor; };
 
-    template <class Handler, class LeaseType, class Work>
-    void operator()(Handler&& handler, LeaseType lease, Work work) const
-    {
-        using Run = LeasedWork<LeaseType, Work, WorkResult<Work, LeaseType>, std::decay_t<Handler>>;
-        std::make_shared<Run>(std::move(lease), std::move(work), std::forward<Handler>(handler))->start();
-    }
+inline constexpr auto start_with_lease = [](boost::asio::any_io_executor const&, auto lease, auto work, auto handler) {
+    using Result = WorkResult<decltype(work), decltype(lease)>;
+    using Run = LeasedWork<decltype(lease), decltype(work), Result, decltype(handler)>;
+    std::make_shared<Run>(std::move(lease), std::move(work), std::move(handler))->start();
 };
 
 } // namespace detail
@@ -224,31 +235,33 @@ struct InitiateWithLease {
  *
  *  The work runs on a strand over the handler's executor; the reference that it gets is valid until it ends.
  *
- *  @param lease  a `Lease` or `Slot`, or another `Holding`
- *  @param work  `asio::awaitable<T>(Lease&)` or `(Slot&)`. g++ 12 destroys a lambda temporary that captures by value
- *    twice inside a co_await expression: name the lambda first, or capture by reference
+ *  @param lease  a `Lease` or `Slot`, or another `LeaseLike`
+ *  @param work  `asio::awaitable<T>(Lease&)` or `(Slot&)`, or a function that returns another deferred operation, whose
+ *    result under `asio::use_awaitable` is T. g++ 12 destroys a lambda temporary that captures by value twice inside a
+ *    co_await expression: name the lambda first, or capture by reference
  *  @par Completion signature  void(std::exception_ptr, T), or void(std::exception_ptr) where T is void
  *  @par Errors  boost::system::system_error(errc::lease_lost): the lease was lost (the work may have noticed that and
  * returned normally); system_error(errc::released): the lease is empty or its release has begun, and the work was not
  * called; any other
  * exception is the work's own
- *  @par Per-operation cancellation  passed on to the work; the release still completes
+ *  @par Per-operation cancellation  terminal, partial, total: passed on to the work, which decides, because it may have
+ * side effects; the release still completes
  */
-template <Holding LeaseType, class Work, class CompletionToken = asio::deferred_t>
-auto with_lease(LeaseType lease, Work&& work, CompletionToken&& completion = {})
+template <LeaseLike LeaseType, class Work, class CompletionToken = boost::asio::deferred_t>
+[[nodiscard]] auto async_with_lease(LeaseType lease, Work&& work, CompletionToken&& completion = {})
 {
     constexpr bool is_work = detail::is_work<Work, LeaseType>();
     static_assert(
         is_work,
-        "with_lease: the work must be callable with the Lease& or Slot& and return boost::asio::awaitable<T>, as "
-        "a coroutine does");
+        "async_with_lease: the work must be callable with the lease, for example with a Lease& or Slot&, and return "
+        "boost::asio::awaitable<T>, as a coroutine does, or another deferred operation");
     if constexpr (is_work) {
         using Signature = typename detail::WorkSignature<detail::WorkResult<Work, LeaseType>>::type;
-        auto executor = lease.get_executor();
-        return asio::async_initiate<CompletionToken, Signature>(
-            detail::InitiateWithLease{std::move(executor)}, completion, std::move(lease), std::forward<Work>(work));
+        auto const executor = boost::asio::any_io_executor(lease.get_executor());
+        return detail::initiate<Signature, detail::start_with_lease, detail::executor_itself>(
+            executor, std::forward<CompletionToken>(completion), std::move(lease), std::forward<Work>(work));
     } else {
-        return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(detail::InitiateNothing{}, completion);
+        return detail::initiate_nothing<void(std::exception_ptr)>();
     }
 }
 

@@ -35,7 +35,7 @@ std::string_view to_string(CancelReason reason) noexcept
 }
 
 CancellationToken::CancellationToken() noexcept = default;
-CancellationToken::CancellationToken(std::shared_ptr<engine::TokenState> state) noexcept
+CancellationToken::CancellationToken(StatePtr state) noexcept
     : state_(std::move(state))
 {
 }
@@ -67,12 +67,12 @@ std::stop_token CancellationToken::stop_token() const
     return stopped.get_token();
 }
 
-CancellationToken::executor_type CancellationToken::get_executor() const noexcept
+CancellationToken::executor_type CancellationToken::executor_of(StatePtr const& state) noexcept
 {
-    return state_ ? state_->executor() : no_executor();
+    return state ? state->executor() : no_executor();
 }
 
-void CancellationToken::start_wait(std::shared_ptr<engine::TokenState> const& state, WaitHandler handler)
+void CancellationToken::start_wait(StatePtr const& state, WaitHandler handler)
 {
     engine::Completion<void(error_code)> completion(std::move(handler), state ? &state->runtime() : nullptr);
     if (state)

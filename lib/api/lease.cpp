@@ -9,6 +9,8 @@
 
 #include <tenure/errc.hpp>
 
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace tenure
@@ -66,8 +68,8 @@ std::string_view to_string(LeaseState state) noexcept
         return "held";
     case LeaseState::at_risk:
         return "at risk";
-    case LeaseState::cancelled:
-        return "cancelled";
+    case LeaseState::lost:
+        return "lost";
     case LeaseState::released:
         return "released";
     }
@@ -149,9 +151,20 @@ std::string const& Lease::owner() const noexcept
     return record_ ? record_->claim().owner : none;
 }
 
-std::uint64_t Lease::fencing_token() const noexcept
+std::uint64_t Lease::fencing_token() const
 {
-    return record_ ? record_->claim().fencing_token : 0;
+    if (!has_fencing_token())
+        throw std::logic_error(
+            record_ ? "tenure::Lease::fencing_token(): the lease on " + record_->key() +
+                          " has no fencing token, because LeaseOptions::fencing is false"
+                    : "tenure::Lease::fencing_token(): this object holds no lease (it was moved from, or "
+                      "default-constructed), so there is no token to use");
+    return record_->claim().fencing_token;
+}
+
+bool Lease::has_fencing_token() const noexcept
+{
+    return record_ && record_->claim().fencing_token != 0;
 }
 
 CancellationToken Lease::token() const noexcept
@@ -184,7 +197,7 @@ void Lease::start_release(RecordPtr record, ReleaseHandler handler)
         return;
     }
     using PendingRelease = engine::ReleaseQueue::PendingRelease;
-    auto pending = PendingRelease::start<PendingRelease>(std::move(completion), runtime);
+    auto pending = PendingRelease::start<PendingRelease>(std::move(completion), runtime, detail::partial_cancellation);
     auto handle = record->begin_release();
     if (!handle) {
         runtime->post([pending = std::move(pending)] {
@@ -210,7 +223,7 @@ void Lease::start_detach(RecordPtr record, std::optional<std::chrono::millisecon
         std::move(completion).post(refusal->error);
         return;
     }
-    auto call = engine::Call<>::start(std::move(completion), core->runtime());
+    auto call = engine::Call<>::start(std::move(completion), core->runtime(), detail::partial_cancellation);
     // it has begun elsewhere meanwhile, or has not
     handle = record->begin_detachment();
     core->runtime()->strand().execute([core, record = std::move(record), handle = std::move(handle),
@@ -223,26 +236,23 @@ void Lease::start_detach(RecordPtr record, std::optional<std::chrono::millisecon
     });
 }
 
-void Lease::start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHandler handler)
+void Lease::start_renew(RecordPtr record, std::optional<std::chrono::milliseconds> ttl, WaitHandler handler)
 {
     auto completion = completion_of(std::move(handler), record);
     auto handle = store_of(record, completion);
     if (!handle)
         return;
     auto const& runtime = record->shared_runtime();
-    auto const refusal = ttl != std::chrono::milliseconds{0}
-                             ? engine::refuse_ttl(handle->core()->capabilities().ttl, ttl)
-                             : std::nullopt;
+    auto const refusal = ttl ? engine::refuse_ttl(handle->core()->capabilities().ttl, *ttl) : std::nullopt;
     if (refusal) {
         handle->core()->store_log().refuse(refusal->error, record->key() + " is not renewed: " + refusal->words);
         std::move(completion).post(refusal->error);
         return;
     }
-    auto call = engine::Call<>::start(std::move(completion), runtime);
+    auto call = engine::Call<>::start(std::move(completion), runtime, detail::partial_cancellation);
     runtime->strand().execute(
-        [record = std::move(record), handle = std::move(handle), ttl, call = std::move(call)]() mutable {
-            handle->core()->keeper().renew(record, ttl, std::move(call));
-        });
+        [record = std::move(record), handle = std::move(handle), ttl = ttl.value_or(std::chrono::milliseconds{0}),
+         call = std::move(call)]() mutable { handle->core()->keeper().renew(record, ttl, std::move(call)); });
 }
 
 void Lease::start_wait_at_risk(RecordPtr record, WaitHandler handler)

@@ -28,13 +28,13 @@ Lock::Lock(Store store, LockConfig config)
 }
 
 Lock::Lock(Store store, LockConfig config, std::string where, std::string_view key)
-    : Acquirable(target_of(store.handle_, std::move(config), std::move(where), key))
+    : AcquirableKeys(target_of(store.handle_, std::move(config), std::move(where), key))
 {
 }
 
 std::string const& Lock::key() const noexcept
 {
-    return target().range()->prefix;
+    return state_for()->range()->prefix;
 }
 
 } // namespace tenure

@@ -33,18 +33,18 @@ std::shared_ptr<engine::LeaseTarget> target_of(std::shared_ptr<engine::Handle> s
 } // namespace
 
 SlotPool::SlotPool(Store store, SlotPoolConfig config)
-    : Acquirable(target_of(store.handle_, std::move(config)))
+    : AcquirableKeys(target_of(store.handle_, std::move(config)))
 {
 }
 
 std::string const& SlotPool::prefix() const noexcept
 {
-    return target().range()->prefix;
+    return state_for()->range()->prefix;
 }
 
 std::uint32_t SlotPool::size() const noexcept
 {
-    return target().range()->count;
+    return state_for()->range()->count;
 }
 
 std::uint32_t Slot::id() const

@@ -105,13 +105,15 @@ private:
     RequestMark mark_;
 };
 
-/** Starts a query of the store: `ask(core, deadline, done)` on the strand. */
+/** Starts a query of the store: `ask(core, deadline, done)` on the strand.
+ *  @param honoured  types of cancellation that end it */
 template <class Result, class Ask>
 void start_query(
-    std::shared_ptr<engine::Handle> handle, asio::any_completion_handler<void(error_code, Result)> handler, Ask ask)
+    std::shared_ptr<engine::Handle> handle, asio::any_completion_handler<void(error_code, Result)> handler,
+    asio::cancellation_type honoured, Ask ask)
 {
     auto const runtime = handle->core()->runtime();
-    auto call = Query<Result>::template start<Query<Result>>({std::move(handler), runtime.get()}, runtime);
+    auto call = Query<Result>::template start<Query<Result>>({std::move(handler), runtime.get()}, runtime, honoured);
     if (!handle->core()->same_process()) {
         call->complete(make_error_code(errc::forked), Result{});
         return;
@@ -138,9 +140,9 @@ Store::Store(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend,
 {
 }
 
-Store::executor_type Store::get_executor() const noexcept
+asio::any_io_executor const& Store::executor_of(HandlePtr const& handle) noexcept
 {
-    return handle_->core()->runtime()->user_executor();
+    return handle->core()->runtime()->user_executor();
 }
 
 std::string Store::describe() const
@@ -183,7 +185,8 @@ void Store::start_ready(HandlePtr const& handle, std::chrono::milliseconds timeo
 {
     using engine::Readiness;
     auto const core = handle->core();
-    auto const readiness = Readiness::start<Readiness>({std::move(handler), core->runtime().get()}, core->runtime());
+    auto const readiness = Readiness::start<Readiness>(
+        {std::move(handler), core->runtime().get()}, core->runtime(), detail::every_cancellation);
     if (!core->same_process()) {
         readiness->complete(make_error_code(errc::forked));
         return;
@@ -194,7 +197,8 @@ void Store::start_ready(HandlePtr const& handle, std::chrono::milliseconds timeo
 void Store::start_close(HandlePtr const& handle, std::chrono::milliseconds timeout, DoneHandler handler)
 {
     auto const core = handle->core();
-    auto call = engine::Call<>::start({std::move(handler), core->runtime().get()}, core->runtime());
+    auto call = engine::Call<>::start(
+        {std::move(handler), core->runtime().get()}, core->runtime(), detail::partial_cancellation);
     if (!core->same_process()) {
         call->complete(make_error_code(errc::forked));
         return;
@@ -206,37 +210,52 @@ void Store::start_close(HandlePtr const& handle, std::chrono::milliseconds timeo
 
 void Store::start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler handler)
 {
+    if (range == nullptr) {
+        auto& core = *handle->core();
+        auto const invalid = make_error_code(boost::system::errc::invalid_argument);
+        if (core.same_process())
+            core.store_log().refuse(
+                invalid, "nothing is inspected: the range is null; use the range() of a lock or pool, or named_key");
+        engine::Completion<void(error_code, std::vector<KeyState>)>(std::move(handler), core.runtime().get())
+            .post(invalid, {});
+        return;
+    }
     start_query<std::vector<KeyState>>(
-        std::move(handle), std::move(handler),
+        std::move(handle), std::move(handler), detail::every_cancellation,
         [range = std::move(range)](engine::Core& core, Deadline const& not_after, auto const& done) {
             auto const asked = core.runtime()->now();
-            core.backend().inspect(range, not_after, [done, asked, core = core.shared_from_this()](InspectReply reply) {
-                core->counters().requests.ended(RequestKind::inspect, reply, core->runtime()->now() - asked);
-                if (auto* states = std::get_if<std::vector<KeyState>>(&reply))
-                    done({}, std::move(*states), {});
-                else if (auto* const failure = std::get_if<Failure>(&reply))
-                    done(engine::error_for_caller(*failure), {}, std::move(failure->detail));
-            });
+            core.backend().inspect(
+                range, not_after, [done, range, asked, core = core.shared_from_this()](InspectReply reply) {
+                    core->counters().requests.ended(RequestKind::inspect, reply, core->runtime()->now() - asked);
+                    if (auto* states = std::get_if<std::vector<KeyState>>(&reply)) {
+                        for (auto& state : *states)
+                            state.range = range;
+                        done({}, std::move(*states), {});
+                    } else if (auto* const failure = std::get_if<Failure>(&reply))
+                        done(engine::error_for_caller(*failure), {}, std::move(failure->detail));
+                });
         });
 }
 
-void Store::start_evict(
-    HandlePtr handle, KeyRangePtr range, std::uint32_t index, std::string owner, std::string who, EvictHandler handler)
+void Store::start_evict(HandlePtr handle, KeyState seen, std::string who, EvictHandler handler)
 {
-    if (auto& core = *handle->core(); core.same_process() && !is_name(who)) {
+    if (auto& core = *handle->core(); core.same_process() && (!is_name(who) || seen.range == nullptr)) {
         auto const invalid = make_error_code(boost::system::errc::invalid_argument);
-        core.store_log().refuse(invalid, range->key(index) + " is not evicted: who" + std::string(rule_for_names));
+        core.store_log().refuse(
+            invalid, seen.range == nullptr
+                         ? "no key is evicted: the KeyState is not from an inspection, so it names no key"
+                         : seen.key() + " is not evicted: who" + std::string(rule_for_names));
         engine::Completion<void(error_code, std::chrono::milliseconds)>(std::move(handler), core.runtime().get())
             .post(invalid, {});
         return;
     }
     EvictRequest request;
-    request.range = std::move(range);
-    request.index = index;
-    request.owner = std::move(owner);
+    request.range = std::move(seen.range);
+    request.index = seen.index;
+    request.owner = std::move(seen.owner);
     request.evicted_by = std::move(who);
     start_query<std::chrono::milliseconds>(
-        std::move(handle), std::move(handler),
+        std::move(handle), std::move(handler), detail::partial_cancellation,
         [request = std::move(request)](engine::Core& core, Deadline const& not_after, auto const& done) mutable {
             request.not_after = not_after;
             auto const range = request.range;
@@ -265,7 +284,8 @@ void Store::start_evict(
 void Store::start_examine(HandlePtr handle, std::chrono::milliseconds ttl, ExamineHandler handler)
 {
     start_query<Findings>(
-        std::move(handle), std::move(handler), [ttl](engine::Core& core, Deadline const& not_after, auto const& done) {
+        std::move(handle), std::move(handler), detail::every_cancellation,
+        [ttl](engine::Core& core, Deadline const& not_after, auto const& done) {
             if (core.capabilities().examines)
                 core.backend().examine(
                     ttl, not_after, [done](Findings findings) { done({}, std::move(findings), {}); });

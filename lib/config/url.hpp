@@ -106,6 +106,11 @@ private:
     static void set(std::string& field, std::string const& part, std::string const& value);
     static void set(bool& field, std::string const& part, std::string const& value);
     static void set(std::chrono::milliseconds& field, std::string const& part, std::string const& value);
+    template <class Field>
+    static void set(std::optional<Field>& field, std::string const& part, std::string const& value)
+    {
+        set(field.emplace(), part, value);
+    }
     /// the value of the option; null if the URL has none
     [[nodiscard]] std::string const* find(std::string const& name, std::string const& needs);
 

@@ -17,6 +17,8 @@
 namespace tenure::conformance
 {
 
+using namespace backend; // NOLINT(google-build-using-namespace): the suite speaks of the seam all the time
+
 /** One test case's store, and the clients that it needs. */
 struct Conformance {
     std::unique_ptr<Subject> subject = make_subject();

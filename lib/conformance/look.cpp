@@ -93,7 +93,7 @@ TEST_CASE("inspecting tells who holds what, for how long and with which token", 
     auto const states = expect<std::vector<KeyState>>(client->inspect(range));
     auto const of = [&](std::uint32_t index) {
         auto const found = std::ranges::find(states, index, &KeyState::index);
-        return found == states.end() ? KeyState{index, KeyState::Kind::free, {}, {}, 0, {}} : *found;
+        return found == states.end() ? KeyState{.index = index} : *found;
     };
     CHECK(of(0).kind == KeyState::Kind::held);
     CHECK(of(0).owner == owner(1));

@@ -65,11 +65,10 @@ NameCounters& Acquisition::name_counters() const noexcept
 
 void Acquisition::start(std::shared_ptr<Acquisition> self, asio::cancellation_slot slot)
 {
-    if (slot.is_connected())
-        slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type) {
-            if (auto alive = weak.lock())
-                alive->runtime_.post([alive] { alive->end_with(asio::error::operation_aborted); });
-        });
+    detail::on_cancel(slot, detail::every_cancellation, [weak = std::weak_ptr(self)](asio::cancellation_type) {
+        if (auto alive = weak.lock())
+            alive->runtime_.post([alive] { alive->end_with(asio::error::operation_aborted); });
+    });
     auto const& strand = self->runtime_.strand();
     strand.execute([self = std::move(self)] { self->begin(); });
 }

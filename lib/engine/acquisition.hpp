@@ -5,6 +5,7 @@
 #include "engine/machines/acquire_machine.hpp"
 #include "engine/machines/lease_terms.hpp"
 #include "lease_record.hpp"
+#include "runtime/names.hpp"
 #include "runtime/timer.hpp"
 #include "wait_queue.hpp"
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "runtime/fork_guard.hpp"
+#include "runtime/names.hpp"
 #include "runtime/no_executor.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
+#include <tenure/detail/on_cancel.hpp>
 #include <tenure/errc.hpp>
 #include <tenure/lease.hpp>
 
@@ -155,18 +157,19 @@ public:
     using Handler = Completion<void(error_code, Results...)>;
 
     /** Call it on the thread of the initiating call: only that thread may touch the handler's cancellation slot.
-     *  @tparam Kind  the created class: this one or a derived one */
+     *  @tparam Kind  the created class: this one or a derived one
+     *  @param honoured  types of cancellation that complete it */
     template <class Kind = Call>
-    [[nodiscard]] static std::shared_ptr<Kind> start(Handler handler, std::shared_ptr<Runtime> const& runtime)
+    [[nodiscard]] static std::shared_ptr<Kind>
+    start(Handler handler, std::shared_ptr<Runtime> const& runtime, asio::cancellation_type honoured)
     {
         auto call = std::make_shared<Kind>(std::move(handler));
-        if (auto slot = call->handler_->slot(); slot.is_connected())
-            slot.assign([weak = std::weak_ptr(call), runtime = std::weak_ptr(runtime)](asio::cancellation_type) {
-                auto const strand = runtime.lock();
-                if (auto alive = weak.lock(); alive && strand)
-                    strand->post(
-                        [alive] { alive->complete(asio::error::operation_aborted, unfinished<Results>()...); });
-            });
+        auto cancel = [weak = std::weak_ptr(call), runtime = std::weak_ptr(runtime)](asio::cancellation_type) {
+            auto const strand = runtime.lock();
+            if (auto alive = weak.lock(); alive && strand)
+                strand->post([alive] { alive->complete(asio::error::operation_aborted, unfinished<Results>()...); });
+        };
+        detail::on_cancel(call->handler_->slot(), honoured, std::move(cancel));
         return call;
     }
 

@@ -11,6 +11,7 @@
 #include "lease_record.hpp"
 #include "release_queue.hpp"
 #include "runtime/context_guard.hpp"
+#include "runtime/names.hpp"
 #include "runtime/own_thread.hpp"
 #include "runtime/timer.hpp"
 #include "store_log.hpp"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lease_record.hpp"
+#include "runtime/names.hpp"
 #include "runtime/timer.hpp"
 
 #include <tenure/backend/backend.hpp>
@@ -104,7 +105,7 @@ private:
     Instant warns_from_ = Instant::min();
     std::uint64_t jitter_ = 0;
     Instant jitter_until_ = Instant::min();
-    /// leases end without a line and without a word to the store
+    /// the store is closed: the ends of leases are not logged
     bool closed_ = false;
 };
 

@@ -41,7 +41,7 @@ LeaseState LeaseRecord::state() const noexcept
     if (released() || forked())
         return LeaseState::released;
     if (token_.cancelled())
-        return LeaseState::cancelled;
+        return LeaseState::lost;
     return at_risk_.load(std::memory_order_acquire) ? LeaseState::at_risk : LeaseState::held;
 }
 

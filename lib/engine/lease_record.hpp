@@ -6,6 +6,7 @@
 #include "engine/machines/lease_terms.hpp"
 #include "lease_agenda.hpp"
 #include "name_counters.hpp"
+#include "runtime/names.hpp"
 #include "token_state.hpp"
 #include "waiters.hpp"
 

@@ -64,9 +64,9 @@ void LeaseTarget::acquire(
         check_wait(wait, is_try);
         if (options.prefer)
             check_prefer(*range_, *options.prefer);
-        if (options.ttl != milliseconds{0}) {
-            check_ttl(core->capabilities().ttl, options.ttl);
-            terms = terms_for(options.ttl);
+        if (options.ttl) {
+            check_ttl(core->capabilities().ttl, *options.ttl);
+            terms = terms_for(*options.ttl);
         }
     } catch (std::invalid_argument const& error) {
         auto const invalid = make_error_code(boost::system::errc::invalid_argument);

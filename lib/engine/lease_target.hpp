@@ -4,6 +4,7 @@
 #include "core.hpp"
 #include "engine/machines/lease_terms.hpp"
 #include "owner_text.hpp"
+#include "runtime/names.hpp"
 
 #include <tenure/backend/one_shot.hpp>
 #include <tenure/key_range.hpp>

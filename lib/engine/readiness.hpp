@@ -3,6 +3,7 @@
 
 #include "completion.hpp"
 #include "follower.hpp"
+#include "runtime/names.hpp"
 #include "runtime/timer.hpp"
 
 #include <tenure/backend/backend.hpp>

@@ -3,6 +3,7 @@
 
 #include "completion.hpp"
 #include "engine/machines/release_machine.hpp"
+#include "runtime/names.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/machines/turn_machine.hpp"
+#include "runtime/names.hpp"
 #include "runtime/timer.hpp"
 
 #include <tenure/backend/backend.hpp>

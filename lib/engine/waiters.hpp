@@ -2,6 +2,7 @@
 #pragma once
 
 #include "completion.hpp"
+#include "runtime/names.hpp"
 
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/error.hpp>
@@ -36,8 +37,8 @@ public:
         auto const id = ++waiting_->last_id;
         auto slot = handler.slot();
         waiting_->handlers.emplace_back(id, std::move(handler));
-        if (slot.is_connected())
-            slot.assign([this, weak = std::weak_ptr(mutex), id](asio::cancellation_type) {
+        detail::on_cancel(
+            slot, detail::every_cancellation, [this, weak = std::weak_ptr(mutex), id](asio::cancellation_type) {
                 if (auto const alive = weak.lock())
                     cancel(id, *alive);
             });

@@ -4,6 +4,7 @@
 #include "encoding.hpp"
 #include "fork_closed.hpp"
 #include "machine_clock.hpp"
+#include "runtime/names.hpp"
 #include "shared_directory.hpp"
 
 #include <tenure/backend/runtime.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "descriptor.hpp"
+#include "runtime/names.hpp"
 #include "runtime/timer.hpp"
 
 #include <tenure/backend/runtime.hpp>

@@ -59,14 +59,14 @@ Leader leader_of(ViewSnapshot const& view)
 } // namespace
 
 Election::Election(Store store, ElectionConfig config)
-    : Acquirable(contest_of(store.handle_, config))
+    : AcquirableKeys(contest_of(store.handle_, config))
     , view_(std::make_shared<locks::ViewHandle>(store.handle_, range(), "ElectionConfig", config.refresh, &same_leader))
 {
 }
 
 std::string const& Election::name() const noexcept
 {
-    return target().range()->prefix;
+    return state_for()->range()->prefix;
 }
 
 Leader Election::leader() const
@@ -74,7 +74,12 @@ Leader Election::leader() const
     return leader_of(view_->reader().snapshot());
 }
 
-void Election::start(
+asio::any_io_executor const& Election::executor_of_view(ViewPtr const& view) noexcept
+{
+    return view->runtime().user_executor();
+}
+
+void Election::start_next_leader(
     ViewPtr const& view, std::uint64_t seen, asio::any_completion_handler<void(error_code, Leader)> handler)
 {
     engine::Completion<void(error_code, Leader)> completion(std::move(handler), &view->runtime());

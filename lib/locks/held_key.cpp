@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// HeldKey: acquisitions, Holds and the release of one key.
+// HeldKey: acquisitions, ReentrantLeases and the release of one key.
 #include "held_key.hpp"
 
 #include "engine/machines/lease_terms.hpp"
@@ -38,8 +38,8 @@ bool can_work(EngineLock const& lock, AcquireOptions const& options, bool is_try
     if (wait < milliseconds{0} || (is_try && wait > milliseconds{0}) || options.prefer)
         return false;
     try {
-        if (options.ttl != milliseconds{0})
-            static_cast<void>(lock.target().terms_for(options.ttl));
+        if (options.ttl)
+            static_cast<void>(lock.target().terms_for(*options.ttl));
         return true;
     } catch (std::invalid_argument const&) {
         return false;
@@ -50,7 +50,7 @@ bool can_work(EngineLock const& lock, AcquireOptions const& options, bool is_try
 void refuse_options(EngineLock const& lock, AcquireOptions const& options, bool is_try, HeldKey::Handler handler)
 {
     auto refused = [handler = std::move(handler)](error_code error, auto const&) mutable {
-        std::move(handler).post(error, Hold());
+        std::move(handler).post(error, ReentrantLease());
     };
     if (is_try)
         lock.async_try_acquire(options, std::move(refused));
@@ -69,13 +69,13 @@ HeldKey::HeldKey(HolderPtr holder, EngineLock const& lock)
 
 void HeldKey::acquire(
     HolderPtr const& holder, Lock const& lock, AcquireOptions const& options, bool is_try,
-    asio::any_completion_handler<void(error_code, Hold)> waits)
+    asio::any_completion_handler<void(error_code, ReentrantLease)> waits)
 {
     EngineLock const asked(lock);
     auto const& core = asked.core();
     Handler handler(std::move(waits), core->runtime().get());
     if (!core->same_process() || holder->forked()) {
-        std::move(handler).post(make_error_code(errc::forked), Hold());
+        std::move(handler).post(make_error_code(errc::forked), ReentrantLease());
         return;
     }
     if (!can_work(asked, options, is_try)) {
@@ -94,7 +94,7 @@ void HeldKey::acquire(
         if (refusal) {
             afterwards.emplace_back([&, refusal = std::move(*refusal)]() mutable {
                 core->store_log().refuse(refusal.error, std::move(refusal.words));
-                std::move(handler).post(refusal.error, Hold());
+                std::move(handler).post(refusal.error, ReentrantLease());
             });
         } else if (held) {
             afterwards.emplace_back(
@@ -111,36 +111,36 @@ void HeldKey::acquire(
 
 bool HeldKey::lost() const noexcept
 {
-    return held_ && grant_.lock()->lease.state() == LeaseState::cancelled;
+    return held_ && grant_.lock()->lease.state() == LeaseState::lost;
 }
 
 Refusal HeldKey::refuse_after_loss() const
 {
     return {
         make_error_code(errc::lease_lost),
-        key_ + " was not acquired: the holder has lost its lease on it, and Holds of that lease are left (" +
+        key_ + " was not acquired: the holder has lost its lease on it, and ReentrantLeases of that lease are left (" +
             std::to_string(grant_.lock()->depth) + "); stop the work that they cover, and end them first"};
 }
 
-std::optional<Refusal> HeldKey::refuse(EngineLock const& lock, milliseconds ttl) const
+std::optional<Refusal> HeldKey::refuse(EngineLock const& lock, std::optional<milliseconds> ttl) const
 {
     if (lost())
         return refuse_after_loss();
     bool const any = held_ || !waiters_.empty();
-    if (any && ttl != milliseconds{0} && ttl != ttl_)
+    if (any && ttl && *ttl != ttl_)
         return Refusal{
             make_error_code(boost::system::errc::invalid_argument),
-            "AcquireOptions::ttl is " + text(ttl) + ": the holder " + (held_ ? "holds " : "asks for ") + lock.key() +
+            "AcquireOptions::ttl is " + text(*ttl) + ": the holder " + (held_ ? "holds " : "asks for ") + lock.key() +
                 " with " + text(ttl_) + ", and further acquisitions share that lease; leave the ttl out"};
     return std::nullopt;
 }
 
-Hold HeldKey::reenter(std::shared_ptr<Grant> const& grant)
+ReentrantLease HeldKey::reenter(std::shared_ptr<Grant> const& grant)
 {
     auto entry = std::make_shared<Entry>();
     entry->grant = grant;
     ++grant->depth;
-    return Hold(std::move(entry));
+    return ReentrantLease(std::move(entry));
 }
 
 void HeldKey::grant(Lease lease, Afterwards& afterwards)
@@ -178,7 +178,8 @@ void HeldKey::end(std::shared_ptr<Entry> const& entry, std::optional<ReleaseHand
         self->held_ = false;
         self->releasing_ = true;
         self->holder_->note(self->store_, self->key_, false);
-        auto call = handler ? ReleaseCall::start(std::move(*handler), grant->runtime) : std::make_shared<ReleaseCall>();
+        auto call = handler ? ReleaseCall::start(std::move(*handler), grant->runtime, detail::partial_cancellation)
+                            : std::make_shared<ReleaseCall>();
         auto const release = std::make_shared<Release>(grant->runtime, std::move(call));
         self->release_ = release;
         afterwards.emplace_back([&grant, release] { start(grant, release); });
@@ -217,13 +218,13 @@ void HeldKey::settle()
         holder_->remove(store_, key_, *this);
 }
 
-// -- waiters for a Hold, and the acquisitions that run for them --
+// -- waiters for a ReentrantLease, and the acquisitions that run for them --
 
 void HeldKey::wait(EngineLock const& lock, AcquireOptions const& options, bool is_try, Handler handler)
 {
     auto const wait = options.wait.value_or(is_try ? milliseconds{0} : engine::default_wait);
     bool const single = wait == milliseconds{0};
-    auto const ttl = options.ttl != milliseconds{0} ? options.ttl : lock.ttl();
+    auto const ttl = options.ttl.value_or(lock.ttl());
     if (waiters_.empty())
         ttl_ = ttl;
     auto slot = handler.slot();
@@ -231,8 +232,8 @@ void HeldKey::wait(EngineLock const& lock, AcquireOptions const& options, bool i
     waiters_.push_back({++last_id_, lock, std::move(handler), is_try, single ? at_once : engine::later(now, wait)});
     auto const& waiter = waiters_.back();
     // Assigned within the change: after it the handler may run, and its cancellation slot may get another use.
-    if (slot.is_connected())
-        slot.assign([weak = weak_from_this(), id = waiter.id](asio::cancellation_type) {
+    detail::on_cancel(
+        slot, detail::every_cancellation, [weak = weak_from_this(), id = waiter.id](asio::cancellation_type) {
             if (auto const self = weak.lock())
                 self->stop_waiting(id, asio::error::operation_aborted);
         });
@@ -267,8 +268,9 @@ void HeldKey::stop_waiting(Id id, error_code error)
         if (late)
             afterwards.emplace_back([this, error, core = found->lock.core()] {
                 core->store_log().record_error(
-                    error, key_ + ": the release of the holder's last Hold was not answered in time, and the key is "
-                                  "not claimed before");
+                    error,
+                    key_ + ": the release of the holder's last ReentrantLease was not answered in time, and the key is "
+                           "not claimed before");
             });
         complete(afterwards, std::move(*found), error);
         waiters_.erase(found);
@@ -278,7 +280,7 @@ void HeldKey::stop_waiting(Id id, error_code error)
     });
 }
 
-void HeldKey::complete(Afterwards& afterwards, Waiter waiter, error_code error, Hold hold)
+void HeldKey::complete(Afterwards& afterwards, Waiter waiter, error_code error, ReentrantLease hold)
 {
     afterwards.emplace_back([waiter = std::move(waiter), error, hold = std::move(hold)]() mutable {
         std::move(waiter.handler).post(error, std::move(hold));
@@ -327,9 +329,9 @@ void HeldKey::answered(AttemptPtr const& attempt, error_code error, Lease lease)
     holder_->change([&](Afterwards& afterwards) {
         bool const asked = std::erase(attempts_, attempt) > 0;
         // includes a grant that came after its cancellation
-        if (lease && !waiters_.empty() && !held_ && !releasing_)
+        if (!lease.empty() && !waiters_.empty() && !held_ && !releasing_)
             grant(std::move(lease), afterwards);
-        else if (!lease && asked)
+        else if (lease.empty() && asked)
             give_up(*attempt, error, afterwards);
         settle();
     });
@@ -343,8 +345,10 @@ void HeldKey::give_up(Attempt const& attempt, error_code error, Afterwards& afte
     bool const fatal = attempt.deadline > waiters_.front().lock.core()->runtime()->now();
     auto const goes_on = [&](Waiter const& waiter) { return !fatal && waiter.deadline > attempt.deadline; };
     auto const over = std::ranges::stable_partition(waiters_, goes_on);
-    for (auto& waiter : over)
-        complete(afterwards, std::move(waiter), waiter.is_try && error == errc::timed_out ? error_code() : error);
+    for (auto& waiter : over) {
+        auto const result = waiter.is_try && error == errc::timed_out ? error_code() : error;
+        complete(afterwards, std::move(waiter), result);
+    }
     waiters_.erase(over.begin(), over.end());
     if (waiters_.empty())
         cancel_attempts();

@@ -4,13 +4,14 @@
 #include "holder.hpp"
 
 #include "engine/completion.hpp"
+#include "runtime/names.hpp"
 #include "runtime/timer.hpp"
 
 #include <tenure/backend/runtime.hpp>
 #include <tenure/clock.hpp>
-#include <tenure/hold.hpp>
 #include <tenure/lease.hpp>
 #include <tenure/options.hpp>
+#include <tenure/reentrant_lease.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -28,30 +29,31 @@
 namespace tenure::locks
 {
 
-/** The lease that all Holds of a holder on a key share. */
+/** The lease that all ReentrantLeases of a holder on a key share. */
 struct Grant {
     Lease lease;
     std::shared_ptr<HeldKey> key;
     std::shared_ptr<Runtime> runtime;
-    /// Holds that have not ended; written with the holder's mutex held
+    /// ReentrantLeases that have not ended; written with the holder's mutex held
     std::atomic<std::uint32_t> depth{0};
 };
 
-/** The state of one Hold. */
+/** The state of one ReentrantLease. */
 struct Entry {
     std::shared_ptr<Grant> grant;
     std::atomic<bool> ended{false};
 };
 
-/** One key of a store that a holder has, requests or releases: one claim for all waiters, one lease for all Holds, and
- *  one release.
+/** One key of a store that a holder has, requests or releases: one claim for all waiters, one lease for all
+ * ReentrantLeases, and one release.
  *
- *  Everything runs within a change of the holder. Pending requests and Holds own this object; the holder does not. */
+ *  Everything runs within a change of the holder. Pending requests and ReentrantLeases own this object; the holder does
+ * not. */
 class HeldKey : public std::enable_shared_from_this<HeldKey>
 {
 public:
     using HolderPtr = std::shared_ptr<HolderState>;
-    using Handler = engine::Completion<void(error_code, Hold)>;
+    using Handler = engine::Completion<void(error_code, ReentrantLease)>;
     using ReleaseHandler = engine::Completion<void(error_code, ReleaseOutcome)>;
 
     HeldKey(HolderPtr holder, EngineLock const& lock);
@@ -59,22 +61,22 @@ public:
     /** @param is_try  a key that others hold is no error */
     static void acquire(
         HolderPtr const& holder, Lock const& lock, AcquireOptions const& options, bool is_try,
-        asio::any_completion_handler<void(error_code, Hold)> handler);
+        asio::any_completion_handler<void(error_code, ReentrantLease)> handler);
 
-    /** Ends a Hold.
+    /** Ends a ReentrantLease.
      *  @param handler  unset: no caller waits */
     static void end(std::shared_ptr<Entry> const& entry, std::optional<ReleaseHandler> handler);
 
     // -- within a change of the holder --
 
-    /** True if Holds exist whose lease is lost. */
+    /** True if ReentrantLeases exist whose lease is lost. */
     [[nodiscard]] bool lost() const noexcept;
     [[nodiscard]] Refusal refuse_after_loss() const;
 
 private:
     using Id = std::uint64_t;
 
-    /** A call that waits for a Hold. */
+    /** A call that waits for a ReentrantLease. */
     struct Waiter {
         Id id;
         EngineLock lock;
@@ -90,7 +92,7 @@ private:
     };
     using AttemptPtr = std::shared_ptr<Attempt>;
     using ReleaseCall = engine::Call<ReleaseOutcome>;
-    /** The release of the lease by its last Hold. Owned by the request, used on the strand. */
+    /** The release of the lease by its last ReentrantLease. Owned by the request, used on the strand. */
     struct Release {
         Release(std::shared_ptr<Runtime> on, std::shared_ptr<ReleaseCall> waits)
             : runtime(std::move(on))
@@ -105,14 +107,16 @@ private:
     };
     using Afterwards = HolderState::Afterwards;
 
-    [[nodiscard]] std::optional<Refusal> refuse(EngineLock const& lock, std::chrono::milliseconds ttl) const;
-    [[nodiscard]] static Hold reenter(std::shared_ptr<Grant> const& grant);
+    [[nodiscard]] std::optional<Refusal>
+    refuse(EngineLock const& lock, std::optional<std::chrono::milliseconds> ttl) const;
+    [[nodiscard]] static ReentrantLease reenter(std::shared_ptr<Grant> const& grant);
     void wait(EngineLock const& lock, AcquireOptions const& options, bool is_try, Handler handler);
     /** Limits the wait for the answer to the last release. */
     void limit(Waiter const& waiter, std::chrono::milliseconds time);
     void stop_waiting(Id id, error_code error);
     /** Completes the waiter's call once the mutex is unlocked. */
-    static void complete(Afterwards& afterwards, Waiter waiter, error_code error, Hold hold = Hold());
+    static void
+    complete(Afterwards& afterwards, Waiter waiter, error_code error, ReentrantLease hold = ReentrantLease());
     /** Starts an acquisition for each waiter that no acquisition serves. */
     void ask();
     void ask(Waiter const& waiter);
@@ -134,10 +138,10 @@ private:
     std::vector<AttemptPtr> attempts_;
     /// ttl of the first acquisition of the current lease, or of the next one
     std::chrono::milliseconds ttl_{};
-    /// the grant that the Holds share; null without Holds
+    /// the grant that the ReentrantLeases share; null without ReentrantLeases
     std::weak_ptr<Grant> grant_;
     bool held_ = false;
-    /// the last Hold has ended, and the release is unanswered
+    /// the last ReentrantLease has ended, and the release is unanswered
     bool releasing_ = false;
     /// that release
     std::weak_ptr<Release> release_;

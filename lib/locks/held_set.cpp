@@ -120,7 +120,8 @@ void HeldSet::release(
         // Cancelled first: the end of the leases would cancel it only after their releases are sent.
         self->joined_->cancel(CancelReason::released);
         auto const answers = std::make_shared<Answers>(
-            self->leases_.size(), self->runtime_, ReleaseCall::start(std::move(pending), self->runtime_));
+            self->leases_.size(), self->runtime_,
+            ReleaseCall::start(std::move(pending), self->runtime_, detail::partial_cancellation));
         // in one turn, so that a store sends the requests together
         self->runtime_->strand().execute([self, answers] {
             for (auto const& lease : self->leases_)

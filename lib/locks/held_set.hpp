@@ -3,6 +3,7 @@
 
 #include "engine/completion.hpp"
 #include "engine/token_state.hpp"
+#include "runtime/names.hpp"
 
 #include <tenure/backend/runtime.hpp>
 #include <tenure/cancellation_token.hpp>

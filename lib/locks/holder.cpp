@@ -4,12 +4,11 @@
 
 #include "held_key.hpp"
 
+#include "engine/acquire_result.hpp"
 #include "engine/completion.hpp"
 #include "runtime/fork_guard.hpp"
 
 #include <tenure/errc.hpp>
-
-#include <boost/asio/bind_cancellation_slot.hpp>
 
 #include <utility>
 
@@ -121,34 +120,40 @@ Holder::Holder(Holder const&) noexcept = default;
 Holder& Holder::operator=(Holder const&) noexcept = default;
 Holder::~Holder() = default;
 
+template <class Result>
 void Holder::start(
-    StatePtr const& state, Lock const& lock, AcquireOptions const& options,
-    asio::any_completion_handler<void(error_code, Lease)> handler)
+    OfLock const& part, AcquireOptions const& options, asio::any_completion_handler<void(error_code, Result)> handler)
 {
-    locks::EngineLock const asked(lock);
+    auto const& state = part.state;
+    locks::EngineLock const asked(part.lock);
     auto const& core = asked.core();
-    engine::Completion<void(error_code, Lease)> pending(std::move(handler), core->runtime().get());
+    engine::Completion<void(error_code, Result)> pending(std::move(handler), core->runtime().get());
     if (!core->same_process() || state->forked()) {
-        std::move(pending).post(make_error_code(errc::forked), Lease());
+        std::move(pending).post(make_error_code(errc::forked), Result());
         return;
     }
     std::optional<locks::Refusal> refusal;
     state->change([&](auto&) { refusal = state->refuse(core, asked.key(), false); });
     if (refusal) {
         core->store_log().refuse(refusal->error, std::move(refusal->words));
-        std::move(pending).post(refusal->error, Lease());
+        std::move(pending).post(refusal->error, Result());
         return;
     }
     auto const slot = pending.slot();
-    asked.async_acquire(
-        options, asio::bind_cancellation_slot(
-                     slot, [state, asked, pending = std::move(pending)](error_code error, Lease lease) mutable {
-                         if (lease && state->order() == Order::checked)
-                             state->change([&](auto&) {
-                                 state->note(asked.core(), asked.key(), locks::EngineLease::record_of(lease));
-                             });
-                         std::move(pending).post(error, std::move(lease));
-                     }));
+    asked.state_for()->acquire(
+        options, engine::is_try_result<Result>,
+        [state, asked, pending = std::move(pending)](error_code error, Lease lease) mutable {
+            if (!lease.empty() && state->order() == Order::checked)
+                state->change(
+                    [&](auto&) { state->note(asked.core(), asked.key(), locks::EngineLease::record_of(lease)); });
+            std::move(pending).post(error, engine::AcquireResult::from<Result>(std::move(lease)));
+        },
+        slot);
 }
+
+template void
+Holder::start(OfLock const&, AcquireOptions const&, asio::any_completion_handler<void(error_code, Lease)>);
+template void Holder::start(
+    OfLock const&, AcquireOptions const&, asio::any_completion_handler<void(error_code, std::optional<Lease>)>);
 
 } // namespace tenure

@@ -32,7 +32,8 @@ public:
         : Lock(lock)
     {
     }
-    using Lock::target;
+    using Lock::state_for;
+    [[nodiscard]] engine::LeaseTarget const& target() const noexcept { return *state_for(); }
     [[nodiscard]] std::shared_ptr<engine::Core> const& core() const noexcept { return target().handle()->core(); }
 };
 
@@ -88,7 +89,7 @@ public:
     void add(StorePtr const& store, std::string const& key, std::shared_ptr<HeldKey> const& held);
     /** Removes a key that the holder neither has nor requests. */
     void remove(std::weak_ptr<engine::Core> const& store, std::string const& key, HeldKey const& held);
-    /** Records whether the key has Holds. */
+    /** Records whether the key has ReentrantLeases. */
     void note(std::weak_ptr<engine::Core> const& store, std::string const& key, bool held);
     /** Records a lease that a lock without re-entrance acquired. */
     void note(StorePtr const& store, std::string const& key, std::weak_ptr<engine::LeaseRecord const> lease);
@@ -102,7 +103,7 @@ private:
         std::weak_ptr<HeldKey> key;
         /// address of the key object, also after its destruction
         HeldKey const* identity = nullptr;
-        /// the key has Holds
+        /// the key has ReentrantLeases
         bool held = false;
         /// the lease of a lock without re-entrance
         std::weak_ptr<engine::LeaseRecord const> lease;

@@ -26,7 +26,7 @@ void MultiAcquisition::start_single(
     auto answered = [runtime = locks.core().runtime(),
                      handler = std::move(handler)](error_code error, Lease lease) mutable {
         LeaseSet set;
-        if (lease) {
+        if (!lease.empty()) {
             std::vector<Lease> leases;
             leases.push_back(std::move(lease));
             set = HeldSet::make(runtime, std::move(leases));
@@ -44,12 +44,11 @@ void MultiAcquisition::start(
         return;
     }
     auto self = std::make_shared<MultiAcquisition>(std::move(locks), options, is_try, std::move(handler));
-    auto slot = self->handler_->slot();
-    if (slot.is_connected())
-        slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type) {
-            if (auto alive = weak.lock())
-                alive->runtime_->post([alive] { alive->end_with(asio::error::operation_aborted); });
-        });
+    auto cancel = [weak = std::weak_ptr(self)](asio::cancellation_type) {
+        if (auto alive = weak.lock())
+            alive->runtime_->post([alive] { alive->end_with(asio::error::operation_aborted); });
+    };
+    detail::on_cancel(self->handler_->slot(), detail::every_cancellation, std::move(cancel));
     auto const runtime = self->runtime_;
     runtime->strand().execute([self = std::move(self)] { self->begin(); });
 }
@@ -129,7 +128,7 @@ std::vector<std::size_t> MultiAcquisition::missing()
     std::vector<std::size_t> positions;
     for (std::size_t position = 0; position < parts_.size(); ++position) {
         auto& lease = parts_[position].lease;
-        if (lease && !lease.token().cancelled())
+        if (!lease.empty() && !lease.token().cancelled())
             continue;
         lease = Lease();
         positions.push_back(position);

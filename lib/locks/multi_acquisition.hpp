@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/completion.hpp"
+#include "runtime/names.hpp"
 #include "runtime/timer.hpp"
 #include "store/request.hpp"
 

@@ -4,6 +4,7 @@
 
 #include "multi_acquisition.hpp"
 #include "part_lock.hpp"
+#include "try_handler.hpp"
 
 #include "engine/core.hpp"
 #include "engine/lease_target.hpp"
@@ -122,16 +123,22 @@ asio::any_io_executor const& MultiLock::executor_of(LocksPtr const& locks) noexc
     return locks->core().runtime()->user_executor();
 }
 
+template <class Result>
 void MultiLock::start(
-    LocksPtr const& locks, AcquireOptions const& options, bool is_try,
-    asio::any_completion_handler<void(error_code, LeaseSet)> handler)
+    LocksPtr const& locks, AcquireOptions const& options,
+    asio::any_completion_handler<void(error_code, Result)> handler)
 {
     auto& core = locks->core();
-    locks::MultiAcquisition::Handler completion(std::move(handler), core.runtime().get());
+    locks::MultiAcquisition::Handler completion(locks::plain_handler(std::move(handler)), core.runtime().get());
     if (core.same_process())
-        locks::MultiAcquisition::start(locks, options, is_try, std::move(completion));
+        locks::MultiAcquisition::start(locks, options, engine::is_try_result<Result>, std::move(completion));
     else
         std::move(completion).post(make_error_code(errc::forked), LeaseSet());
 }
+
+template void
+MultiLock::start(LocksPtr const&, AcquireOptions const&, asio::any_completion_handler<void(error_code, LeaseSet)>);
+template void MultiLock::start(
+    LocksPtr const&, AcquireOptions const&, asio::any_completion_handler<void(error_code, std::optional<LeaseSet>)>);
 
 } // namespace tenure

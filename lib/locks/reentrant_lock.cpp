@@ -1,9 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Implementation of ReentrantLock and Hold over HeldKey.
-#include <tenure/hold.hpp>
+// Implementation of ReentrantLock and ReentrantLease over HeldKey.
+#include <tenure/reentrant_lease.hpp>
 #include <tenure/reentrant_lock.hpp>
 
 #include "held_key.hpp"
+#include "try_handler.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -15,7 +16,7 @@ namespace tenure
 namespace
 {
 
-/** Ends the Hold in the background. */
+/** Ends the ReentrantLease in the background. */
 void end(std::shared_ptr<locks::Entry> const& entry) noexcept
 {
     try {
@@ -43,23 +44,32 @@ ReentrantLock::ReentrantLock(Store store, LockConfig config)
 {
 }
 
+template <class Result>
 void ReentrantLock::start(
-    Lock const& lock, Holder const& holder, AcquireOptions const& options, bool is_try,
-    asio::any_completion_handler<void(error_code, Hold)> handler)
+    ForHolder const& part, AcquireOptions const& options,
+    asio::any_completion_handler<void(error_code, Result)> handler)
 {
-    locks::HeldKey::acquire(holder.state_, lock, options, is_try, std::move(handler));
+    locks::HeldKey::acquire(
+        part.holder_.state_, part.lock_, options, engine::is_try_result<Result>,
+        locks::plain_handler(std::move(handler)));
 }
 
-Hold::Hold() noexcept = default;
+template void ReentrantLock::start(
+    ForHolder const&, AcquireOptions const&, asio::any_completion_handler<void(error_code, ReentrantLease)>);
+template void ReentrantLock::start(
+    ForHolder const&, AcquireOptions const&,
+    asio::any_completion_handler<void(error_code, std::optional<ReentrantLease>)>);
 
-Hold::Hold(EntryPtr entry) noexcept
+ReentrantLease::ReentrantLease() noexcept = default;
+
+ReentrantLease::ReentrantLease(EntryPtr entry) noexcept
     : entry_(std::move(entry))
 {
 }
 
-Hold::Hold(Hold&& other) noexcept = default;
+ReentrantLease::ReentrantLease(ReentrantLease&& other) noexcept = default;
 
-Hold& Hold::operator=(Hold&& other) noexcept
+ReentrantLease& ReentrantLease::operator=(ReentrantLease&& other) noexcept
 {
     if (this != &other) {
         end(entry_);
@@ -68,57 +78,62 @@ Hold& Hold::operator=(Hold&& other) noexcept
     return *this;
 }
 
-Hold::~Hold()
+ReentrantLease::~ReentrantLease()
 {
     end(entry_);
 }
 
-bool Hold::valid() const noexcept
+bool ReentrantLease::valid() const noexcept
 {
     return entry_ && !entry_->ended && entry_->grant->lease.valid();
 }
 
-LeaseState Hold::state() const noexcept
+LeaseState ReentrantLease::state() const noexcept
 {
     return entry_ && !entry_->ended ? entry_->grant->lease.state() : LeaseState::released;
 }
 
-std::uint32_t Hold::depth() const noexcept
+std::uint32_t ReentrantLease::depth() const noexcept
 {
     return entry_ && !entry_->ended ? entry_->grant->depth.load() : 0;
 }
 
-Instant Hold::valid_until() const noexcept
+Instant ReentrantLease::valid_until() const noexcept
 {
     return lease_of(entry_).valid_until();
 }
 
-Instant Hold::stop_at() const noexcept
+Instant ReentrantLease::stop_at() const noexcept
 {
     return lease_of(entry_).stop_at();
 }
 
-std::chrono::milliseconds Hold::ttl() const noexcept
+std::chrono::milliseconds ReentrantLease::ttl() const noexcept
 {
     return lease_of(entry_).ttl();
 }
 
-std::string const& Hold::key() const noexcept
+std::string const& ReentrantLease::key() const noexcept
 {
     return lease_of(entry_).key();
 }
 
-std::string const& Hold::owner() const noexcept
+std::string const& ReentrantLease::owner() const noexcept
 {
     return lease_of(entry_).owner();
 }
 
-std::uint64_t Hold::fencing_token() const noexcept
+std::uint64_t ReentrantLease::fencing_token() const
 {
     return lease_of(entry_).fencing_token();
 }
 
-CancellationToken Hold::token() const noexcept
+bool ReentrantLease::has_fencing_token() const noexcept
+{
+    return lease_of(entry_).has_fencing_token();
+}
+
+CancellationToken ReentrantLease::token() const noexcept
 {
     auto token = lease_of(entry_).token();
     if (entry_ && entry_->ended && !token.cancelled())
@@ -126,17 +141,17 @@ CancellationToken Hold::token() const noexcept
     return token;
 }
 
-Hold::executor_type Hold::get_executor() const noexcept
+ReentrantLease::executor_type ReentrantLease::get_executor() const noexcept
 {
     return executor_of(entry_);
 }
 
-Hold::executor_type Hold::executor_of(EntryPtr const& entry) noexcept
+ReentrantLease::executor_type ReentrantLease::executor_of(EntryPtr const& entry) noexcept
 {
     return lease_of(entry).get_executor();
 }
 
-void Hold::start_release(EntryPtr const& entry, ReleaseHandler handler)
+void ReentrantLease::start_release(EntryPtr const& entry, ReleaseHandler handler)
 {
     locks::HeldKey::ReleaseHandler pending(std::move(handler), runtime_of(entry));
     if (entry)
@@ -145,7 +160,7 @@ void Hold::start_release(EntryPtr const& entry, ReleaseHandler handler)
         std::move(pending).post(make_error_code(errc::released), ReleaseOutcome::was_lost);
 }
 
-void Hold::start_renew(EntryPtr const& entry, WaitHandler handler)
+void ReentrantLease::start_renew(EntryPtr const& entry, WaitHandler handler)
 {
     if (entry && !entry->ended)
         entry->grant->lease.async_renew(std::move(handler));
@@ -154,7 +169,7 @@ void Hold::start_renew(EntryPtr const& entry, WaitHandler handler)
             .post(make_error_code(errc::released));
 }
 
-void Hold::start_wait_at_risk(EntryPtr const& entry, WaitHandler handler)
+void ReentrantLease::start_wait_at_risk(EntryPtr const& entry, WaitHandler handler)
 {
     if (entry && !entry->ended)
         entry->grant->lease.async_wait_at_risk(std::move(handler));

@@ -38,9 +38,9 @@ View::View(Store store, KeyRangePtr range, ViewOptions options)
 {
 }
 
-View::executor_type View::get_executor() const noexcept
+asio::any_io_executor const& View::executor_of(HandlePtr const& handle) noexcept
 {
-    return handle_->runtime().user_executor();
+    return handle->runtime().user_executor();
 }
 
 KeyRangePtr View::range() const noexcept

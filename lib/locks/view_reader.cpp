@@ -4,6 +4,7 @@
 
 #include "runtime/fork_guard.hpp"
 
+#include <tenure/detail/on_cancel.hpp>
 #include <tenure/errc.hpp>
 
 #include <boost/asio/error.hpp>
@@ -83,11 +84,10 @@ void ViewReader::wait(std::uint64_t seen, asio::cancellation_slot slot, Tell tel
     auto const id = ++last_id_;
     waiting_.push_back({id, std::move(tell), std::move(view)});
     // Assigned under the mutex: after the unlock the handler may run, and its cancellation slot may get another use.
-    if (slot.is_connected())
-        slot.assign([weak = weak_from_this(), id](asio::cancellation_type) {
-            if (auto const self = weak.lock())
-                self->cancel(id);
-        });
+    detail::on_cancel(slot, detail::every_cancellation, [weak = weak_from_this(), id](asio::cancellation_type) {
+        if (auto const self = weak.lock())
+            self->cancel(id);
+    });
 }
 
 void ViewReader::cancel(Id id)

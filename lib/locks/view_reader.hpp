@@ -5,6 +5,7 @@
 
 #include "engine/core.hpp"
 #include "engine/follower.hpp"
+#include "runtime/names.hpp"
 #include "runtime/timer.hpp"
 
 #include <tenure/backend/backend.hpp>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "name_lookup.hpp"
+#include "runtime/names.hpp"
 #include "stream.hpp"
 
 #include "runtime/timer.hpp"

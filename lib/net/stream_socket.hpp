@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fork_watch.hpp"
+#include "runtime/names.hpp"
 #include "stream.hpp"
 
 #include <boost/asio/bind_executor.hpp>

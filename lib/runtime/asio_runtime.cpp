@@ -205,7 +205,7 @@ make_asio_runtime(asio::any_io_executor user_executor, LogSink log, LogLevel log
     return std::make_shared<AsioRuntime>(std::move(user_executor), std::move(log), log_level);
 }
 
-std::shared_ptr<Runtime> make_runtime(asio::any_io_executor executor, StoreOptions const& options)
+std::shared_ptr<Runtime> backend::make_runtime(asio::any_io_executor executor, StoreOptions const& options)
 {
     auto log = options.log ? options.log : default_log_sink();
     return make_asio_runtime(
@@ -213,7 +213,7 @@ std::shared_ptr<Runtime> make_runtime(asio::any_io_executor executor, StoreOptio
         options.own_thread ? RunsOn::own_thread : RunsOn::user_executor);
 }
 
-std::shared_ptr<Runtime> make_runtime(asio::any_io_executor executor)
+std::shared_ptr<Runtime> backend::make_runtime(asio::any_io_executor executor)
 {
     return make_runtime(std::move(executor), StoreOptions{});
 }

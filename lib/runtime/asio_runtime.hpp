@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/names.hpp"
+
 #include <tenure/backend/runtime.hpp>
 #include <tenure/log.hpp>
 

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Notification of the end of an execution context.
 #include "context_guard.hpp"
+#include "runtime/names.hpp"
 
 #include <mutex>
 #include <utility>

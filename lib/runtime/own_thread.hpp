@@ -3,6 +3,7 @@
 
 #include "context_guard.hpp"
 #include "fork_guard.hpp"
+#include "runtime/names.hpp"
 
 #include <tenure/backend/runtime.hpp>
 #include <tenure/backend/strand.hpp>

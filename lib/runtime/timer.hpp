@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/names.hpp"
+
 #include <tenure/backend/runtime.hpp>
 
 #include <functional>
@@ -39,6 +41,15 @@ public:
                 std::invoke(call, *self);
             }
         });
+        due_ = when;
+    }
+
+    /** As `at`, but an earlier setting stays. */
+    template <class Owner, class Run>
+    void by(Instant when, std::weak_ptr<Owner> owner, Run run)
+    {
+        if (!pending() || due_ > when)
+            at(when, std::move(owner), std::move(run));
     }
 
     /** As `at`, `delay` from now. */
@@ -59,9 +70,14 @@ public:
 
     [[nodiscard]] bool pending() const noexcept { return id_ != 0; }
 
+    /** The time of the last setting, also after the call. */
+    [[nodiscard]] Instant due() const noexcept { return due_; }
+
 private:
     Runtime* runtime_;
     Runtime::TimerId id_ = 0;
+    /// see `due`
+    Instant due_{};
 };
 
 } // namespace tenure

@@ -152,10 +152,9 @@ void ClaimWindow::arm(Instant now)
     if (look_due_)
         when = std::min(when, std::max(look_after_, now));
     // an early wake-up costs less than a new timer for each claim
-    if (when == Instant::max() || waiting_.empty() || (timer_.pending() && timer_at_ <= when))
+    if (when == Instant::max() || waiting_.empty())
         return;
-    timer_at_ = when;
-    timer_.at(when, weak_from_this(), &ClaimWindow::tick);
+    timer_.by(when, weak_from_this(), &ClaimWindow::tick);
 }
 
 void ClaimWindow::tick()

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/names.hpp"
+
 #include <runtime/once_per_turn.hpp>
 #include <runtime/timer.hpp>
 #include <tenure/backend/backend.hpp>
@@ -136,8 +138,6 @@ private:
     bool look_due_ = false;
     OncePerTurn next_;
     Timer timer_;
-    /// when `timer_` fires, while it is pending
-    Instant timer_at_ = Instant::max();
 };
 using ClaimWindowPtr = std::shared_ptr<ClaimWindow>;
 

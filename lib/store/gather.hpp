@@ -2,6 +2,7 @@
 #pragma once
 
 #include "request.hpp"
+#include "runtime/names.hpp"
 
 #include <runtime/timer.hpp>
 

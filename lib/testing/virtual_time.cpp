@@ -4,6 +4,8 @@
 
 #include "runtime/split_mix.hpp"
 
+#include <tenure/detail/on_cancel.hpp>
+
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/execution/blocking.hpp>
@@ -176,30 +178,31 @@ void VirtualTime::skip(Clock::duration duration) noexcept
     state_->now += duration;
 }
 
-void VirtualTime::start_wait(Clock::duration duration, WaitHandler handler)
+void VirtualTime::start_wait(VirtualTime* time, Clock::duration duration, WaitHandler handler)
 {
+    auto const& state = time->state_;
     auto const waiting = std::make_shared<WaitHandler>(std::move(handler));
-    auto const finish =
-        [executor = asio::get_associated_executor(*waiting, get_executor())](WaitHandler& ended, error_code error) {
-            if (ended)
-                asio::dispatch(executor, [handler = std::move(ended), error]() mutable { std::move(handler)(error); });
-        };
+    auto const finish = [executor = asio::get_associated_executor(*waiting, time->get_executor())](
+                            WaitHandler& ended, error_code error) {
+        if (ended)
+            asio::dispatch(executor, [handler = std::move(ended), error]() mutable { std::move(handler)(error); });
+    };
     auto slot = asio::get_associated_cancellation_slot(*waiting);
-    auto const timer = state_->at(state_->now + duration, [finish, waiting, slot]() mutable {
+    auto const timer = state->at(state->now + duration, [finish, waiting, slot]() mutable {
         if (slot.is_connected())
             slot.clear();
         finish(*waiting, {});
     });
-    if (slot.is_connected())
-        // The slot's signal is often owned by the handler, as in a coroutine, so its function must not own the handler.
-        slot.assign([finish, state = state_, timer, weak = std::weak_ptr(waiting)](asio::cancellation_type) {
-            auto const alive = weak.lock();
-            if (!alive)
-                return;
-            state->cancel(timer);
-            // never inside the call that cancels
-            state->at(state->now, [finish, alive] { finish(*alive, asio::error::operation_aborted); });
-        });
+    // The slot's signal is often owned by the handler, as in a coroutine, so its function must not own the handler.
+    auto cancel = [finish, state, timer, weak = std::weak_ptr(waiting)](asio::cancellation_type) {
+        auto const alive = weak.lock();
+        if (!alive)
+            return;
+        state->cancel(timer);
+        // never inside the call that cancels
+        state->at(state->now, [finish, alive] { finish(*alive, asio::error::operation_aborted); });
+    };
+    detail::on_cancel(slot, detail::every_cancellation, std::move(cancel));
 }
 
 std::shared_ptr<Runtime> make_runtime(VirtualTime& time, std::uint64_t seed)

@@ -99,7 +99,7 @@ public:
                 CHECK(result.find("Operation canceled") != std::string::npos);
         }
         if (!has_leases())
-            std::cout << title_ << ": with_lease, release, renew: cannot be, nothing was ever granted\n";
+            std::cout << title_ << ": async_with_lease, release, renew: cannot be, nothing was ever granted\n";
         INFO(title_ << "\n" << output());
         CHECK(reported == operations_);
         REQUIRE(status.has_value());

@@ -62,9 +62,15 @@ public:
 
 protected:
     explicit OneRedisSubject(std::uint16_t port)
+        : OneRedisSubject(port, port)
+    {
+    }
+    /** @param port      of the server
+     *  @param reach_by  the port by which the store reaches it */
+    OneRedisSubject(std::uint16_t port, std::uint16_t reach_by)
         : client_(port)
     {
-        add_proxy(port);
+        add_proxy(reach_by);
     }
     [[nodiscard]] std::uint16_t proxy_port() const { return proxies().front()->port(); }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/immovable.hpp"
+#include "runtime/names.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/conformance/client.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/immovable.hpp"
+#include "runtime/names.hpp"
 #include "system_calls.hpp"
 
 #include <tenure/backend/runtime.hpp>

@@ -44,7 +44,7 @@ Client::Client(std::string const& url)
 {
     StoreOptions options;
     options.log = [log = log_](LogLevel, std::string_view line) { log->add(line); };
-    store_.emplace(connect(context_.get_executor(), url, std::move(options)));
+    store_.emplace(open_store(context_.get_executor(), url, std::move(options)));
 }
 
 Client::~Client()

@@ -26,6 +26,8 @@
 namespace tenure::fleet
 {
 
+namespace asio = boost::asio;
+
 /** The lines that a store has logged. Safe from any thread. */
 class CountedLog
 {

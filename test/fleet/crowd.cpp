@@ -9,6 +9,8 @@
 namespace tenure::fleet
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 

@@ -4,7 +4,7 @@
 #include "store/redis/replies.hpp"
 #include "store/redis/diagnose/clocks.hpp"
 #include "store/redis/link/connection_handshake.hpp"
-#include "store/redis/scripts/scripts.hpp"
+#include "store/redis/scripts/release_replies.hpp"
 #include "store/redis/sentinel/sentinel_reply.hpp"
 #include "store/redis/wire/parser.hpp"
 #include "store/redis/wire/server_error.hpp"
@@ -57,8 +57,8 @@ void read_keys(Value const& value, std::uint32_t keys)
 {
     if (auto const flags = redis::read_renewed_flags(value, keys))
         demand(flags->size() == keys);
-    if (auto const flags = redis::read_release_flags(value, keys))
-        demand(flags->keys.size() == keys && flags->keys.size() <= value.as_string().size());
+    if (auto const flags = redis::read_release_flags(value, keys, 1))
+        demand(flags->keys.size() == keys);
     if (auto const withdrawn = redis::read_withdrawn_keys(value))
         demand(std::to_string(withdrawn->count).size() <= value.as_string().size());
     std::vector<tenure::KeyState> states(1);

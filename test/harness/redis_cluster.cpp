@@ -96,7 +96,9 @@ std::string RedisCluster::what_is_missing()
             auto client = servers_[i]->client();
             auto const who = "node " + std::to_string(i) + ": ";
             auto const info = client.call("CLUSTER", "INFO").text;
+            // without full coverage the state is ok before all slots are known
             if (info.find("cluster_state:ok") == std::string::npos ||
+                info.find("cluster_slots_assigned:16384") == std::string::npos ||
                 info.find("cluster_known_nodes:" + std::to_string(size())) == std::string::npos)
                 return who + info;
             // all know who is whose replica, and that each of them lives

@@ -1,6 +1,6 @@
 # Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 # cmake -DCOMPILER=... -DSOURCE_DIR=... -DFEATURES_DIR=... -DBOOST_INCLUDE=... -P check_work.cmake
-# work.cpp compiles as it is; each mistake in it ends in one error, which says what the work must be.
+# work.cpp compiles as it is; each mistake in it ends in one error, which says what the work or the token must be.
 cmake_minimum_required(VERSION 3.25)
 function(compile mistake)
   execute_process(
@@ -16,11 +16,15 @@ compile(0)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "work.cpp does not compile:\n${errors}")
 endif()
-foreach(mistake 1 2 3 4)
+foreach(mistake RANGE 1 8)
   compile(${mistake})
+  set(sentence "the work must be callable with .* and return boost::asio::awaitable")
+  if(mistake GREATER 4)
+    set(sentence "the last argument of an operation is a completion token")
+  endif()
   string(REGEX MATCHALL " error: [^\n]*" found "${errors}")
   list(LENGTH found count)
-  if(NOT count EQUAL 1 OR NOT found MATCHES "the work must be callable with .* and return boost::asio::awaitable")
+  if(NOT count EQUAL 1 OR NOT found MATCHES "${sentence}")
     message(SEND_ERROR "mistake ${mistake}: ${count} errors instead of the one sentence:\n${errors}")
   endif()
 endforeach()

@@ -4,7 +4,6 @@
 #include "model.hpp"
 
 #include "harness/immovable.hpp"
-
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
 
@@ -13,6 +12,8 @@
 
 namespace tenure::simulation
 {
+
+using namespace backend; // NOLINT(google-build-using-namespace): it speaks of the seam all the time
 
 /** The access of one process to the store: it takes the engine's requests, and shows the checker what it may know of
  * them. */

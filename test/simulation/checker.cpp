@@ -266,7 +266,7 @@ void Checker::acquired(
             Rule::s15, "key " + std::to_string(holding.key) + " was granted " +
                            std::to_string((rests_until_[holding.key] - world_.now()) / millisecond) +
                            " ms before its quarantine, or the time for which it was to be kept, was over");
-    if (auto wrong = world_.store.wrong_token(holding.key, holding.owner, lease.fencing_token(), justified.tokens);
+    if (auto wrong = world_.store.wrong_token(holding.key, holding.owner, token_of(lease), justified.tokens);
         !wrong.empty())
         violate(Rule::s10, std::move(wrong));
     // if its process did nothing else meanwhile, it is as fresh as the answer

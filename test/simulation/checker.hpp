@@ -6,6 +6,7 @@
 
 #include <tenure/cancellation_token.hpp>
 #include <tenure/clock.hpp>
+#include <tenure/lease.hpp>
 
 #include <boost/system/error_code.hpp>
 
@@ -24,6 +25,12 @@ class Lease;
 
 namespace tenure::simulation
 {
+
+/** The fencing token of a lease; 0 without fencing. */
+[[nodiscard]] inline std::uint64_t token_of(Lease const& lease)
+{
+    return lease.has_fencing_token() ? lease.fencing_token() : 0;
+}
 
 using boost::system::error_code;
 

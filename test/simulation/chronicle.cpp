@@ -2,7 +2,6 @@
 #include "chronicle.hpp"
 
 #include "plan.hpp"
-
 #include <tenure/backend/backend.hpp>
 #include <tenure/cancellation_token.hpp>
 
@@ -12,6 +11,8 @@
 
 namespace tenure::simulation
 {
+
+using namespace backend; // NOLINT(google-build-using-namespace): it speaks of the seam all the time
 
 namespace
 {

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "model.hpp"
-
 #include <tenure/backend/backend.hpp>
 
 #include <cstdint>
 
 namespace tenure::simulation
 {
+
+using namespace backend; // NOLINT(google-build-using-namespace): it speaks of the seam all the time
 
 /** A request on its way to the store, and then its answer on the way back. A `leave_line` has no answer. */
 struct Message {

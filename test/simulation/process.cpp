@@ -12,6 +12,8 @@
 namespace tenure::simulation
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 
@@ -132,7 +134,8 @@ void Process::start()
     LeaseOptions of_plain;
     of_plain.fencing = false;
     of_plain.notifications = settings.notifications_of_plain;
-    of_plain.max_hold = in_milliseconds(settings.max_hold);
+    if (settings.max_hold != 0)
+        of_plain.max_hold = in_milliseconds(settings.max_hold);
     if (settings.fire_on_first_failure)
         of_plain.cancel_when = CancelWhen::first_failed_renewal;
     job_.emplace(*store_, LockConfig{std::string(name_of(RangeId::job)), in_milliseconds(settings.ttl[0]), {}});

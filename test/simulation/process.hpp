@@ -21,6 +21,8 @@
 namespace tenure::simulation
 {
 
+namespace asio = boost::asio;
+
 /** One process of a world: a clock, an execution context, a store with the engine that ships, and workers that use it.
  *  It can be paused, die, and restart; the new process has no state of the old one. */
 class Process : public Receiver

@@ -12,6 +12,8 @@
 namespace tenure::simulation
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 
@@ -113,7 +115,7 @@ void Worker::acquire()
         acquired(turn, error, std::move(lease), 0);
     };
     auto const slot_handler = [this, turn](error_code error, Slot slot) {
-        auto const index = slot ? slot.id() : 0;
+        auto const index = slot.empty() ? 0 : slot.id();
         acquired(turn, error, std::move(slot).as_lease(), index);
     };
     auto const lock_try = [lock_handler](error_code error, std::optional<Lease> lease) {
@@ -153,7 +155,7 @@ void Worker::acquired(std::uint32_t turn, error_code error, Lease lease, std::ui
 {
     if (phase_ == Phase::stopped) {
         // a lease that came all the same goes with this handler
-        if (lease)
+        if (!lease.empty())
             world_.checker.handed_out(owner_id(lease.owner()));
         world_.checker.ended_waiting(process_, range_);
         return;
@@ -163,11 +165,11 @@ void Worker::acquired(std::uint32_t turn, error_code error, Lease lease, std::ui
         return;
     }
     world_.checker.ended_waiting(process_, range_);
-    if (error || !lease) {
+    if (error || lease.empty()) {
         world_.chronicle.write(
             Note::failed, process_.id(), static_cast<std::uint8_t>(range_), 0, error.value(),
             static_cast<std::uint8_t>(number_));
-        if (error && lease)
+        if (error && !lease.empty())
             world_.checker.violate(Rule::s9, "an acquisition failed and came with a lease");
         rest(3500 * millisecond);
         return;
@@ -182,7 +184,7 @@ void Worker::hold(Lease lease, std::uint32_t index)
     lease_ = std::move(lease);
     world_.chronicle.write(
         Note::acquired, process_.id(), key_of(range_, index), owner_id(lease_.owner()),
-        static_cast<std::int64_t>(lease_.fencing_token()), static_cast<std::uint8_t>(number_));
+        static_cast<std::int64_t>(token_of(lease_)), static_cast<std::uint8_t>(number_));
     world_.checker.acquired(process_, *holding_, lease_, range_, index, turn_);
     lease_.token().async_wait([this, turn = turn_](error_code error) { token_answers(turn, error); });
 

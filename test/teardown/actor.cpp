@@ -18,6 +18,8 @@
 namespace tenure::teardown
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 
@@ -36,14 +38,14 @@ public:
     }
     ~Held() { drop(); }
 
-    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(slot_); }
+    [[nodiscard]] explicit operator bool() const noexcept { return !slot_.empty(); }
     [[nodiscard]] Slot& slot() noexcept { return slot_; }
 
     void set(Slot slot)
     {
         drop();
         slot_ = std::move(slot);
-        if (!slot_)
+        if (slot_.empty())
             return;
         ++round_.grants;
         if (!slot_.valid())
@@ -53,7 +55,7 @@ public:
     /** Leaves it, and hands it over. */
     [[nodiscard]] Slot take()
     {
-        if (slot_)
+        if (!slot_.empty())
             round_.leave(slot_.id());
         return std::exchange(slot_, Slot{});
     }
@@ -138,7 +140,7 @@ private:
         bool const keeps = random_.below(3) == 0;
         pool.async_acquire(options, [&round = round_, alive = Alive{round_}, keeps](error_code, Slot slot) {
             ++round.called;
-            if (slot && keeps)
+            if (!slot.empty() && keeps)
                 round.keep(std::move(slot));
         });
     }
@@ -151,7 +153,7 @@ private:
             co_return;
         }
         // the other store is gone before its answer is there
-        auto const other = connect(store_.get_executor(), round_.plan().url, round_.store_options());
+        auto const other = open_store(store_.get_executor(), round_.plan().url, round_.store_options());
         timer.expires_after(moment() / 4);
         co_await (other.async_inspect(range, awaited) || timer.async_wait(awaited));
     }
@@ -199,7 +201,7 @@ private:
         auto const time = moment();
         auto body = [this, throws, time](Slot& slot) { return occupied(round_, slot, time, throws); };
         auto slot = held_.take();
-        auto result = co_await (with_lease(std::move(slot), body, awaited) || timer.async_wait(awaited));
+        auto result = co_await (async_with_lease(std::move(slot), body, awaited) || timer.async_wait(awaited));
         if (auto* const ended = std::get_if<0>(&result); ended != nullptr && !throws && std::get<0>(*ended))
             round_.fail("work that ended well is told to have failed");
     }

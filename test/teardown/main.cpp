@@ -40,6 +40,8 @@
 namespace tenure::teardown
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 
@@ -129,7 +131,7 @@ void populate(Context& context, Round& round)
 {
     auto const& plan = round.plan();
     Random random{plan.seed};
-    auto const store = connect(context.get_executor(), plan.url, round.store_options());
+    auto const store = open_store(context.get_executor(), plan.url, round.store_options());
     for (unsigned i = 0; i < plan.actors; ++i)
         asio::co_spawn(
             asio::make_strand(context.get_executor()), act(context, round, store, random.next(), &end_round),
@@ -261,7 +263,7 @@ class Witness : test::Immovable
 {
 public:
     explicit Witness(std::string const& url)
-        : store_(connect(context_.get_executor(), url, quiet()))
+        : store_(open_store(context_.get_executor(), url, quiet()))
         , thread_([this] { context_.run(); })
     {
     }

@@ -20,6 +20,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 
 /** The runtime of tenure::testing for tests of the insides: they see what is ready, when the next timer is due and what

@@ -15,6 +15,8 @@
 namespace tenure::test
 {
 
+using namespace backend; // NOLINT(google-build-using-namespace): it implements the seam
+
 /** A store that answers when, and what, the test says. */
 class ScriptedBackend : public Backend
 {

@@ -20,6 +20,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 /** A store in virtual time over a scripted backend, and what its users see. */
 struct ScriptedStore : Immovable {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();

@@ -28,6 +28,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::conformance;
 using namespace own_store;

@@ -56,8 +56,9 @@ public:
 
     [[nodiscard]] std::unique_ptr<tenure::conformance::Client> client() const
     {
-        return std::make_unique<tenure::conformance::Client>(
-            [this](std::shared_ptr<tenure::Runtime> runtime) { return make_file_backend(std::move(runtime), path_); });
+        return std::make_unique<tenure::conformance::Client>([this](std::shared_ptr<tenure::backend::Runtime> runtime) {
+            return make_file_backend(std::move(runtime), path_);
+        });
     }
 
 private:

@@ -19,7 +19,7 @@ using namespace own_store;
 class FileSubject final : public tenure::conformance::Subject
 {
 public:
-    std::shared_ptr<tenure::Backend> connect(std::shared_ptr<tenure::Runtime> runtime) override
+    std::shared_ptr<tenure::Backend> connect(std::shared_ptr<tenure::backend::Runtime> runtime) override
     {
         return make_file_backend(std::move(runtime), directory_.path());
     }

@@ -23,7 +23,7 @@
 #include <variant>
 #include <vector>
 
-namespace tenure
+namespace tenure::backend
 {
 
 using boost::system::error_code;
@@ -352,6 +352,11 @@ struct Capabilities {
     char const* no_detach = "its backend does not offer that";
 };
 
+} // namespace tenure::backend
+
+namespace tenure
+{
+
 /** The interface between engine and stores, which the author of a store implements.
  *
  *  The engine calls all functions on the runtime's strand. A backend calls each handler on that strand, never inside
@@ -370,11 +375,11 @@ public:
     virtual ~Backend() = default;
 
     /** The abilities of the store. Constant. */
-    [[nodiscard]] virtual Capabilities capabilities() const noexcept { return {}; }
+    [[nodiscard]] virtual backend::Capabilities capabilities() const noexcept { return {}; }
 
     /** Takes the first free key of the range for the owner. Idempotent for its owner: after a lost reply the engine
      * retries. */
-    virtual void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) = 0;
+    virtual void claim(backend::ClaimRequest request, backend::ReplyHandler<backend::ClaimReply> handler) = 0;
 
     /** Extends each claim if, and only if, its key still has the owner.
      *
@@ -383,18 +388,18 @@ public:
      *  others, and an unresponsive node does not delay the answers of another node. A renewal waits for its turn on a
      *  working connection until its `not_after`; without a connection the answer is `Failure::not_sent` at once. A
      *  renewal whose `Claim::mark` has ended must not be written; check it right before the request is written. */
-    virtual void renew(std::vector<RenewRequest> requests, RenewHandler handler) = 0;
+    virtual void renew(std::vector<backend::RenewRequest> requests, backend::RenewHandler handler) = 0;
 
     /** Frees a key, quarantines it, or keeps it taken for a time (`ReleaseRequest::keep_for`) if, and only if, it has
      * the owner. */
-    virtual void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) = 0;
+    virtual void release(backend::ReleaseRequest request, backend::ReplyHandler<backend::ReleaseReply> handler) = 0;
 
     /** Frees or quarantines all keys of the range that have the owner; the index need not be known. */
-    virtual void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) = 0;
+    virtual void withdraw(backend::WithdrawRequest request, backend::ReplyHandler<backend::WithdrawReply> handler) = 0;
 
     /** Subscribes to events of the range. The handler runs on the strand, never inside this call. */
-    [[nodiscard]] virtual std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) = 0;
+    [[nodiscard]] virtual std::unique_ptr<backend::Watch>
+    watch(KeyRangePtr range, backend::WatchAs as, std::function<void(backend::WatchEvent)> handler) = 0;
 
     /** Removes this store from the line of the range, because it has no waiters left. Best effort, without an answer:
      * an entry that stays costs the other waiters one pause. */
@@ -403,18 +408,20 @@ public:
     /** Connects and logs in if necessary, and sends a read-only request that leases also need, so that a missing
      * permission shows. Nothing is written. Waits for a connection until `not_after`, like a claim; an answer with
      * `fatal` comes at once. A store without a server answers `Ready`. */
-    virtual void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) = 0;
+    virtual void ready(backend::Deadline not_after, backend::ReplyHandler<backend::ReadyReply> handler) = 0;
 
     /** Reports the state of each key of the range, in the order of the range. Nothing is written. */
-    virtual void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) = 0;
+    virtual void
+    inspect(KeyRangePtr range, backend::Deadline not_after, backend::ReplyHandler<backend::InspectReply> handler) = 0;
 
     /** Replaces the owner of a key by `evicted/<who>` if it still has the observed owner; the key stays
      * taken until it expires. A key that is no lease is answered `NotOwner`. */
-    virtual void evict(EvictRequest request, ReplyHandler<EvictReply> handler) = 0;
+    virtual void evict(backend::EvictRequest request, backend::ReplyHandler<backend::EvictReply> handler) = 0;
 
     /** Examines the server's version, settings and permissions, as far as it is allowed to. Never fails as a whole: a
      * failed check is a finding. Called only if `Capabilities::examines` is true. */
-    virtual void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler)
+    virtual void
+    examine(std::chrono::milliseconds ttl, backend::Deadline not_after, backend::ReplyHandler<Findings> handler)
     {
         (void)ttl, (void)not_after, (void)handler;
     }

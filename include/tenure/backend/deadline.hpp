@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-namespace tenure
+namespace tenure::backend
 {
 
 /** What the owner of a request and the store report to each other while the request is pending. */
@@ -45,18 +45,12 @@ public:
     {
     }
 
-    /** Also ends when an attempt to connect fails: for requests that no lease depends on. */
-    [[nodiscard]] Deadline with_one_attempt() const
+    /** Also ends when an attempt to connect fails, for requests that no lease depends on; or, with false, allows any
+     * number of attempts. */
+    [[nodiscard]] Deadline with_one_attempt(bool one = true) const
     {
         auto copy = *this;
-        copy.one_attempt_ = true;
-        return copy;
-    }
-    /** The same deadline with any number of attempts to connect. */
-    [[nodiscard]] Deadline with_many_attempts() const
-    {
-        auto copy = *this;
-        copy.one_attempt_ = false;
+        copy.one_attempt_ = one;
         return copy;
     }
     /** The same deadline, but not after `limit`. */
@@ -94,4 +88,4 @@ private:
     bool one_attempt_ = false;
 };
 
-} // namespace tenure
+} // namespace tenure::backend

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tenure
+namespace tenure::backend
 {
 
 template <class Signature>
@@ -76,4 +76,4 @@ private:
     std::unique_ptr<Target> target_;
 };
 
-} // namespace tenure
+} // namespace tenure::backend

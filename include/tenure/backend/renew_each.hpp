@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace tenure
+namespace tenure::backend
 {
 
 /** Implements `Backend::renew` for a store that renews one claim at a time.
@@ -27,4 +27,4 @@ void renew_each(std::vector<RenewRequest> requests, RenewHandler handler, RenewO
                   }));
 }
 
-} // namespace tenure
+} // namespace tenure::backend

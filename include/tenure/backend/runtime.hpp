@@ -20,10 +20,11 @@
 
 namespace tenure
 {
-
-namespace asio = boost::asio;
-
 struct StoreOptions;
+}
+
+namespace tenure::backend
+{
 
 /** Work that runs later, once; move-only. */
 using Task = OneShot<void()>;
@@ -63,13 +64,16 @@ public:
     virtual void random_bytes(std::span<std::byte> bytes) = 0;
 
     /** The user's executor: where handlers without an executor of their own run. */
-    [[nodiscard]] virtual asio::any_io_executor const& user_executor() const noexcept = 0;
+    [[nodiscard]] virtual boost::asio::any_io_executor const& user_executor() const noexcept = 0;
 
     /** The strand on which engine and backend run. */
     [[nodiscard]] virtual Strand const& strand() const noexcept = 0;
 
     /** The executor below the strand, for sockets: the user's, or that of the store's own thread. */
-    [[nodiscard]] asio::any_io_executor const& io_executor() const noexcept { return strand().get_inner_executor(); }
+    [[nodiscard]] boost::asio::any_io_executor const& io_executor() const noexcept
+    {
+        return strand().get_inner_executor();
+    }
 
     /** True: the strand runs on a thread of the store (`StoreOptions::own_thread`), where no handler of a user runs. */
     [[nodiscard]] virtual bool has_own_thread() const noexcept { return false; }
@@ -99,10 +103,10 @@ public:
  *  @par Thread safety  Safe from any thread.
  */
 [[nodiscard]] TENURE_API std::shared_ptr<Runtime>
-make_runtime(asio::any_io_executor executor, StoreOptions const& options);
+make_runtime(boost::asio::any_io_executor executor, StoreOptions const& options);
 
 /** Overload with default `StoreOptions`. */
-[[nodiscard]] TENURE_API std::shared_ptr<Runtime> make_runtime(asio::any_io_executor executor);
+[[nodiscard]] TENURE_API std::shared_ptr<Runtime> make_runtime(boost::asio::any_io_executor executor);
 
 /** Overload that takes the executor of a context. */
 template <detail::ExecutionContext Context>
@@ -117,4 +121,4 @@ template <detail::ExecutionContext Context>
     return make_runtime(context.get_executor());
 }
 
-} // namespace tenure
+} // namespace tenure::backend

@@ -15,10 +15,11 @@
 
 namespace tenure
 {
-
-namespace asio = boost::asio;
-
 class OwnThread;
+}
+
+namespace tenure::backend
+{
 
 /** Runs functions over an executor one at a time, in the order of their arrival: an Asio executor with the guarantees
  * of `asio::strand`.
@@ -39,7 +40,7 @@ class TENURE_API Strand
 {
 public:
     /** A template, so that only an `any_io_executor` matches. */
-    template <std::same_as<asio::any_io_executor> Executor>
+    template <std::same_as<boost::asio::any_io_executor> Executor>
     explicit Strand(Executor const& executor)
         : state_(make_state(executor))
     {
@@ -68,20 +69,20 @@ public:
     [[nodiscard]] bool running_in_this_thread() const noexcept;
 
     /** The executor below the strand. */
-    [[nodiscard]] asio::any_io_executor const& get_inner_executor() const noexcept;
+    [[nodiscard]] boost::asio::any_io_executor const& get_inner_executor() const noexcept;
 
     /** For Asio: the context of the executor below. */
-    [[nodiscard]] asio::execution_context& query(asio::execution::context_t) const;
+    [[nodiscard]] boost::asio::execution_context& query(boost::asio::execution::context_t) const;
     /** For Asio: whether `execute` may run a function inline. */
-    [[nodiscard]] asio::execution::blocking_t query(asio::execution::blocking_t) const noexcept
+    [[nodiscard]] boost::asio::execution::blocking_t query(boost::asio::execution::blocking_t) const noexcept
     {
-        return never_blocks_ ? asio::execution::blocking_t(asio::execution::blocking_t::never)
-                             : asio::execution::blocking_t(asio::execution::blocking_t::possibly);
+        return never_blocks_ ? boost::asio::execution::blocking_t(boost::asio::execution::blocking_t::never)
+                             : boost::asio::execution::blocking_t(boost::asio::execution::blocking_t::possibly);
     }
     /** The same strand, which never runs a function inline. */
-    [[nodiscard]] Strand require(asio::execution::blocking_t::never_t) const { return {state_, true}; }
+    [[nodiscard]] Strand require(boost::asio::execution::blocking_t::never_t) const { return {state_, true}; }
     /** The same strand, which may run a function inline. */
-    [[nodiscard]] Strand require(asio::execution::blocking_t::possibly_t) const { return {state_, false}; }
+    [[nodiscard]] Strand require(boost::asio::execution::blocking_t::possibly_t) const { return {state_, false}; }
 
     /** Whether both are the same strand; their blocking property is not compared. */
     [[nodiscard]] friend bool operator==(Strand const& left, Strand const& right) noexcept
@@ -131,11 +132,11 @@ private:
     {
     }
 
-    [[nodiscard]] static StatePtr make_state(asio::any_io_executor const& executor);
+    [[nodiscard]] static StatePtr make_state(boost::asio::any_io_executor const& executor);
     void enqueue(OneShot<void()> task, bool never_blocks) const;
 
     StatePtr state_;
     bool never_blocks_ = false;
 };
 
-} // namespace tenure
+} // namespace tenure::backend

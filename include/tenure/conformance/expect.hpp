@@ -28,9 +28,9 @@ Wanted const& expect(Reply const& reply)
 
 /** Returns the expected failure. @throws std::runtime_error describing the actual reply */
 template <class Reply>
-Failure const& expect_failure(Reply const& reply, Failure::Effect effect)
+backend::Failure const& expect_failure(Reply const& reply, backend::Failure::Effect effect)
 {
-    auto const* const failure = std::get_if<Failure>(&reply);
+    auto const* const failure = std::get_if<backend::Failure>(&reply);
     if (failure == nullptr)
         throw std::runtime_error("a result in place of a failure: alternative " + std::to_string(reply.index()));
     if (failure->effect != effect)
@@ -41,23 +41,23 @@ Failure const& expect_failure(Reply const& reply, Failure::Effect effect)
 
 /** As `expect_failure`, for a request that changed nothing. */
 template <class Reply>
-Failure const& expect_refused(Reply const& reply)
+backend::Failure const& expect_refused(Reply const& reply)
 {
-    return expect_failure(reply, Failure::Effect::refused);
+    return expect_failure(reply, backend::Failure::Effect::refused);
 }
 
 /** As `expect_failure`, for a request that was never written. */
 template <class Reply>
-Failure const& expect_not_sent(Reply const& reply)
+backend::Failure const& expect_not_sent(Reply const& reply)
 {
-    return expect_failure(reply, Failure::Effect::not_sent);
+    return expect_failure(reply, backend::Failure::Effect::not_sent);
 }
 
 /** As `expect_failure`, for a request that may have been written. */
 template <class Reply>
-Failure const& expect_unknown(Reply const& reply)
+backend::Failure const& expect_unknown(Reply const& reply)
 {
-    return expect_failure(reply, Failure::Effect::unknown);
+    return expect_failure(reply, backend::Failure::Effect::unknown);
 }
 
 } // namespace tenure::conformance

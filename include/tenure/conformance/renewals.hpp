@@ -15,16 +15,16 @@ namespace tenure::conformance
 {
 
 /** A reply to a renewal that may not have arrived yet. */
-using LaterRenewReply = std::shared_ptr<std::optional<RenewReply>>;
+using LaterRenewReply = std::shared_ptr<std::optional<backend::RenewReply>>;
 
 /** Renews several claims in one call. A handler that is given a second answer to one of them throws std::logic_error.
  */
-inline std::vector<LaterRenewReply> renew_together(Backend& backend, std::vector<RenewRequest> requests)
+inline std::vector<LaterRenewReply> renew_together(Backend& backend, std::vector<backend::RenewRequest> requests)
 {
     std::vector<LaterRenewReply> replies;
     for (std::size_t i = 0; i < requests.size(); ++i)
-        replies.push_back(std::make_shared<std::optional<RenewReply>>());
-    backend.renew(std::move(requests), [replies](std::span<RenewAnswer> answers) {
+        replies.push_back(std::make_shared<std::optional<backend::RenewReply>>());
+    backend.renew(std::move(requests), [replies](std::span<backend::RenewAnswer> answers) {
         for (auto& answer : answers) {
             auto& reply = *replies.at(answer.request);
             if (reply)
@@ -36,16 +36,17 @@ inline std::vector<LaterRenewReply> renew_together(Backend& backend, std::vector
 }
 
 /** Renews one claim. */
-inline LaterRenewReply renew_one(Backend& backend, RenewRequest request)
+inline LaterRenewReply renew_one(Backend& backend, backend::RenewRequest request)
 {
     return renew_together(backend, {std::move(request)}).front();
 }
 
 /** Renews one claim, and passes the answer to the handler. */
-inline void renew_one(Backend& backend, RenewRequest request, ReplyHandler<RenewReply> handler)
+inline void
+renew_one(Backend& backend, backend::RenewRequest request, backend::ReplyHandler<backend::RenewReply> handler)
 {
-    auto const shared = std::make_shared<ReplyHandler<RenewReply>>(std::move(handler));
-    backend.renew({std::move(request)}, [shared](std::span<RenewAnswer> answers) {
+    auto const shared = std::make_shared<backend::ReplyHandler<backend::RenewReply>>(std::move(handler));
+    backend.renew({std::move(request)}, [shared](std::span<backend::RenewAnswer> answers) {
         (*shared)(std::move(answers.front().reply));
     });
 }

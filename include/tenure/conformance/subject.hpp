@@ -31,7 +31,7 @@ public:
     virtual ~Subject() = default;
 
     /** One more client of the store. */
-    [[nodiscard]] virtual std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) = 0;
+    [[nodiscard]] virtual std::shared_ptr<Backend> connect(std::shared_ptr<backend::Runtime> runtime) = 0;
 
     /** The prefix of all keys of this test case. If the store outlives the subject, each case needs a different prefix:
      * use `next_prefix`. */
@@ -65,7 +65,7 @@ public:
     // -- test cases with [lost-replies] only --
 
     /** A client whose replies can be lost. Null: this store cannot lose replies, and the cases are skipped. */
-    [[nodiscard]] virtual std::shared_ptr<Backend> connect_badly(std::shared_ptr<Runtime> runtime)
+    [[nodiscard]] virtual std::shared_ptr<Backend> connect_badly(std::shared_ptr<backend::Runtime> runtime)
     {
         (void)runtime;
         return nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/detail/handler_executor.hpp>
+#include <tenure/detail/on_cancel.hpp>
 #include <tenure/options.hpp>
 #include <tenure/with_lease.hpp>
 
@@ -23,9 +24,11 @@ namespace tenure::detail
 
 /** Holds a lease around the work; when the lease is lost, stops the work and acquires another; ends when the work ends
  * by itself. */
-template <class Source, class LeaseType, class Work, class Handler>
-class RunHeld : public std::enable_shared_from_this<RunHeld<Source, LeaseType, Work, Handler>>
+template <class Source, class Work, class Handler>
+class RunHeld : public std::enable_shared_from_this<RunHeld<Source, Work, Handler>>
 {
+    using LeaseType = typename Source::lease_type;
+
 public:
     RunHeld(Source source, AcquireOptions const& options, Work work, Handler handler)
         : source_(std::move(source))
@@ -40,25 +43,27 @@ public:
     void start()
     {
         auto self = this->shared_from_this();
-        if (auto slot = asio::get_associated_cancellation_slot(handler_); slot.is_connected())
-            slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type type) {
-                if (auto alive = weak.lock())
-                    asio::dispatch(alive->strand_, [alive, type] { alive->cancel(type); });
-            });
-        asio::dispatch(strand_, [self] { self->acquire(); });
+        auto cancel = [weak = std::weak_ptr(self)](boost::asio::cancellation_type type) {
+            if (auto alive = weak.lock())
+                boost::asio::dispatch(alive->strand_, [alive, type] { alive->cancel(type); });
+        };
+        on_cancel(boost::asio::get_associated_cancellation_slot(handler_), every_cancellation, std::move(cancel));
+        boost::asio::dispatch(strand_, [self] { self->acquire(); });
     }
 
 private:
-    void cancel(asio::cancellation_type type)
+    void cancel(boost::asio::cancellation_type type)
     {
-        cancelled_ = true;
+        // The work has side effects: it decides on its own whether `total` ends it, and with it the run.
+        cancelled_ = cancelled_ || !working_ || ends_by(type, partial_cancellation);
         cancel_step_.emit(type);
     }
 
     template <class StepHandler>
     auto step(StepHandler handler)
     {
-        return asio::bind_cancellation_slot(cancel_step_.slot(), asio::bind_executor(strand_, std::move(handler)));
+        return boost::asio::bind_cancellation_slot(
+            cancel_step_.slot(), boost::asio::bind_executor(strand_, std::move(handler)));
     }
 
     void acquire()
@@ -76,9 +81,11 @@ private:
     void run(LeaseType lease)
     {
         auto token = lease.token();
-        with_lease(
+        working_ = true;
+        async_with_lease(
             std::move(lease), std::ref(work_),
             step([self = this->shared_from_this(), token = std::move(token)](std::exception_ptr failure) {
+                self->working_ = false;
                 // the work may have lost another lease
                 if (!is_loss(failure) || !tenure::is_loss(token.reason()))
                     self->complete(failure);
@@ -91,7 +98,7 @@ private:
 
     [[nodiscard]] static std::exception_ptr aborted()
     {
-        return std::make_exception_ptr(boost::system::system_error(asio::error::operation_aborted));
+        return std::make_exception_ptr(boost::system::system_error(boost::asio::error::operation_aborted));
     }
 
     [[nodiscard]] static bool is_loss(std::exception_ptr const& failure)
@@ -109,10 +116,11 @@ private:
 
     void complete(std::exception_ptr failure)
     {
-        if (auto slot = asio::get_associated_cancellation_slot(handler_); slot.is_connected())
+        if (auto slot = boost::asio::get_associated_cancellation_slot(handler_); slot.is_connected())
             slot.clear();
         auto handler = std::make_shared<Handler>(std::move(handler_));
-        asio::dispatch(completes_on_, [handler, failure = std::move(failure)] { std::move (*handler)(failure); });
+        boost::asio::dispatch(
+            completes_on_, [handler, failure = std::move(failure)] { std::move (*handler)(failure); });
     }
 
     Source source_;
@@ -121,26 +129,22 @@ private:
     Handler handler_;
     /// the handler's executor; kept running until the handler is called
     decltype(completion_executor(
-        std::declval<Handler const&>(), std::declval<asio::any_io_executor const&>())) completes_on_;
+        std::declval<Handler const&>(), std::declval<boost::asio::any_io_executor const&>())) completes_on_;
     /// everything here runs on it
-    asio::strand<asio::any_io_executor> strand_;
+    boost::asio::strand<boost::asio::any_io_executor> strand_;
     /// cancels the current step
-    asio::cancellation_signal cancel_step_;
+    boost::asio::cancellation_signal cancel_step_;
     /// the caller cancelled: no further step
     bool cancelled_ = false;
+    /// the work runs, or its lease is being released
+    bool working_ = false;
 };
 
-struct InitiateRunHeld {
-    asio::any_io_executor executor;
-    using executor_type = asio::any_io_executor;
-    [[nodiscard]] executor_type get_executor() const noexcept { return executor; }
+inline constexpr auto executor_of_run = [](auto const& source) { return source.get_executor(); };
 
-    template <class Handler, class Source, class Work>
-    void operator()(Handler&& handler, Source source, AcquireOptions const& options, Work work) const
-    {
-        using Run = RunHeld<Source, typename Source::lease_type, Work, std::decay_t<Handler>>;
-        std::make_shared<Run>(std::move(source), options, std::move(work), std::forward<Handler>(handler))->start();
-    }
+inline constexpr auto start_run = [](auto source, AcquireOptions const& options, auto work, auto handler) {
+    using Run = RunHeld<decltype(source), decltype(work), decltype(handler)>;
+    std::make_shared<Run>(std::move(source), options, std::move(work), std::move(handler))->start();
 };
 
 } // namespace tenure::detail

@@ -2,14 +2,41 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
-#include <tenure/detail/execution_context.hpp>
+#include <tenure/open_store.hpp>
 #include <tenure/store.hpp>
-#include <tenure/stores/etcd_config.hpp>
+#include <tenure/stores/credentials.hpp>
+#include <tenure/stores/endpoint.hpp>
+#include <tenure/stores/tls_config.hpp>
 
-#include <utility>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace tenure
 {
+
+/** One etcd, 3.4 or newer, or a cluster of them. */
+struct EtcdConfig {
+    /// members of one cluster, 1 to 64, with their client ports (usually 2379). One is used at a time, the next one
+    /// after a failure or time-out
+    std::vector<Endpoint> endpoints = {};
+    /// empty: no authentication
+    std::string username = {};
+    /// with a username, and only then; never logged
+    std::string password = {};
+    /// called at each login instead of a fixed user and password, which must then be empty; null: they are fixed
+    CredentialsSource credentials = {};
+    /// off by default
+    TlsConfig tls = {};
+    /// how many requests may be pending at the same time, each on its own connection; 1 to 256. Connections are opened
+    /// on demand
+    std::uint32_t connections = 32;
+    /// limit of resolve, connect and TLS together; 100 ms to 1 h
+    std::chrono::milliseconds connect_timeout{2000};
+    /// longest pause between two attempts to connect; 10 ms to 1 h; the pauses grow with jitter from 100 ms
+    std::chrono::milliseconds reconnect_backoff{2000};
+};
 
 /** etcd, 3.4 or newer. Returns at once; connects when first needed.
  *
@@ -18,26 +45,7 @@ namespace tenure
  *  which your own transaction proves that the lease is still held (see docs/integrators/etcd-protocol.md).
  *  @throws std::invalid_argument naming field, value and rule, or saying that this build of the library is without
  * etcd */
-[[nodiscard]] TENURE_API Store open_etcd(asio::any_io_executor executor, EtcdConfig config, StoreOptions options);
-
-/** Overload with default options. Not a default argument: g++ 12 destroys it twice if the call contains a `co_await`.
- */
-[[nodiscard]] inline Store open_etcd(asio::any_io_executor executor, EtcdConfig config)
-{
-    return open_etcd(std::move(executor), std::move(config), StoreOptions{});
-}
-
-/** Overload that takes the executor of a context. */
-template <detail::ExecutionContext Context>
-[[nodiscard]] Store open_etcd(Context& context, EtcdConfig config, StoreOptions options)
-{
-    return open_etcd(context.get_executor(), std::move(config), std::move(options));
-}
-/** Overload with default `StoreOptions`, which takes the executor of a context. */
-template <detail::ExecutionContext Context>
-[[nodiscard]] Store open_etcd(Context& context, EtcdConfig config)
-{
-    return open_etcd(context.get_executor(), std::move(config), StoreOptions{});
-}
+[[nodiscard]] TENURE_API Store
+open_store(boost::asio::any_io_executor executor, EtcdConfig config, StoreOptions options);
 
 } // namespace tenure

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
-#include <tenure/detail/execution_context.hpp>
+#include <tenure/open_store.hpp>
 #include <tenure/store.hpp>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace tenure
@@ -28,27 +27,8 @@ struct FileConfig {
 /** Leases in a directory. Returns at once; the directory is opened when first needed.
  *  @throws std::invalid_argument naming field, value and rule, or saying that this build of the library is without it
  */
-[[nodiscard]] TENURE_API Store open_file(asio::any_io_executor executor, FileConfig config, StoreOptions options);
-
-/** Overload with default options. Not a default argument: g++ 12 destroys it twice if the call contains a `co_await`.
- */
-[[nodiscard]] inline Store open_file(asio::any_io_executor executor, FileConfig config)
-{
-    return open_file(std::move(executor), std::move(config), StoreOptions{});
-}
-
-/** Overload that takes the executor of a context. */
-template <detail::ExecutionContext Context>
-[[nodiscard]] Store open_file(Context& context, FileConfig config, StoreOptions options)
-{
-    return open_file(context.get_executor(), std::move(config), std::move(options));
-}
-/** Overload with default `StoreOptions`, which takes the executor of a context. */
-template <detail::ExecutionContext Context>
-[[nodiscard]] Store open_file(Context& context, FileConfig config)
-{
-    return open_file(context.get_executor(), std::move(config), StoreOptions{});
-}
+[[nodiscard]] TENURE_API Store
+open_store(boost::asio::any_io_executor executor, FileConfig config, StoreOptions options);
 
 /** The descriptors by which this process keeps the keys of all its stores in directories.
  *

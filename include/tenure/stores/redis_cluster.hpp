@@ -2,14 +2,46 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
-#include <tenure/detail/execution_context.hpp>
+#include <tenure/open_store.hpp>
 #include <tenure/store.hpp>
-#include <tenure/stores/redis_cluster_config.hpp>
+#include <tenure/stores/credentials.hpp>
+#include <tenure/stores/endpoint.hpp>
 
-#include <utility>
+#include <chrono>
+#include <string>
+#include <vector>
 
 namespace tenure
 {
+
+/** A Redis Cluster (Redis 6 or newer, or Valkey). */
+struct RedisClusterConfig {
+    /// nodes to connect to first, 1 to 64 (usually port 6379; with TLS the TLS port), masters or replicas. The cluster
+    /// reports the other nodes, which use the same user, password and TLS options. Name several: one of them must be
+    /// available at the start
+    std::vector<Endpoint> seeds = {};
+    /// empty: the default user
+    std::string username = {};
+    /// empty: no authentication
+    std::string password = {};
+    /// called at each login instead of a fixed user and password, which must then be empty; null: they are fixed
+    CredentialsSource credentials = {};
+    /// an empty `server_name` means the host name that the cluster reports for a node, which its certificate must
+    /// contain: set `cluster-announce-hostname` and `cluster-preferred-endpoint-type hostname` there, or put addresses
+    /// into the certificates
+    TlsConfig tls = {};
+    /// limit per node of resolve, connect, TLS and login together; 100 ms to 1 h
+    std::chrono::milliseconds connect_timeout{2000};
+    /// longest pause per node between two attempts to connect; 10 ms to 1 h
+    std::chrono::milliseconds reconnect_backoff{2000};
+    /// where to reach the nodes that the cluster announces; null: at the announced address
+    AddressMap address_map = {};
+    /// after a failover or restart of a node no key of a hash slot is granted for the longest ttl in use there, so that
+    /// leases that the node lost have certainly ended by then; renewals and releases continue. The delay of a hash slot
+    /// begins with the first claim in it. The first use of a hash slot, and of a moved one, also waits for one ttl. Use
+    /// the same value in all programs that share keys. See docs/users/redis-failover.md
+    bool delay_after_failover = false;
+};
 
 /** A Redis Cluster. Returns at once; connects to each master on first use.
  *
@@ -19,26 +51,6 @@ namespace tenure
  *
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] TENURE_API Store
-open_redis_cluster(asio::any_io_executor executor, RedisClusterConfig config, StoreOptions options);
-
-/** Overload with default options. Not a default argument: g++ 12 destroys it twice if the call contains a `co_await`.
- */
-[[nodiscard]] inline Store open_redis_cluster(asio::any_io_executor executor, RedisClusterConfig config)
-{
-    return open_redis_cluster(std::move(executor), std::move(config), StoreOptions{});
-}
-
-/** Overload that takes the executor of a context. */
-template <detail::ExecutionContext Context>
-[[nodiscard]] Store open_redis_cluster(Context& context, RedisClusterConfig config, StoreOptions options)
-{
-    return open_redis_cluster(context.get_executor(), std::move(config), std::move(options));
-}
-/** Overload with default `StoreOptions`, which takes the executor of a context. */
-template <detail::ExecutionContext Context>
-[[nodiscard]] Store open_redis_cluster(Context& context, RedisClusterConfig config)
-{
-    return open_redis_cluster(context.get_executor(), std::move(config), StoreOptions{});
-}
+open_store(boost::asio::any_io_executor executor, RedisClusterConfig config, StoreOptions options);
 
 } // namespace tenure

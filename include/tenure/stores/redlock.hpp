@@ -2,14 +2,21 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
-#include <tenure/detail/execution_context.hpp>
+#include <tenure/open_store.hpp>
 #include <tenure/store.hpp>
-#include <tenure/stores/redlock_config.hpp>
+#include <tenure/stores/redis.hpp>
 
-#include <utility>
+#include <vector>
 
 namespace tenure
 {
+
+/** Independent Redis or Valkey servers, of which a majority grants. They must not replicate each other, and should run
+ * on separate machines. */
+struct RedlockConfig {
+    /// an odd number, 3 and up, all different; the same list in every program that shares the keys
+    std::vector<RedisConfig> servers = {};
+};
 
 /** A majority of independent Redis (6 or newer) or Valkey servers. Returns at once; connects when first needed.
  *
@@ -18,26 +25,7 @@ namespace tenure
  *    unavailable for the longest ttl. A majority agrees on fencing tokens, which increase under the same condition
  *    (docs/users/guarantees.md).
  *  @throws std::invalid_argument naming field, value and rule */
-[[nodiscard]] TENURE_API Store open_redlock(asio::any_io_executor executor, RedlockConfig config, StoreOptions options);
-
-/** Overload with default options. Not a default argument: g++ 12 destroys it twice if the call contains a `co_await`.
- */
-[[nodiscard]] inline Store open_redlock(asio::any_io_executor executor, RedlockConfig config)
-{
-    return open_redlock(std::move(executor), std::move(config), StoreOptions{});
-}
-
-/** Overload that takes the executor of a context. */
-template <detail::ExecutionContext Context>
-[[nodiscard]] Store open_redlock(Context& context, RedlockConfig config, StoreOptions options)
-{
-    return open_redlock(context.get_executor(), std::move(config), std::move(options));
-}
-/** Overload with default `StoreOptions`, which takes the executor of a context. */
-template <detail::ExecutionContext Context>
-[[nodiscard]] Store open_redlock(Context& context, RedlockConfig config)
-{
-    return open_redlock(context.get_executor(), std::move(config), StoreOptions{});
-}
+[[nodiscard]] TENURE_API Store
+open_store(boost::asio::any_io_executor executor, RedlockConfig config, StoreOptions options);
 
 } // namespace tenure

@@ -2,14 +2,14 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
-#include <tenure/detail/execution_context.hpp>
+#include <tenure/open_store.hpp>
 #include <tenure/store.hpp>
 #include <tenure/stores/endpoint.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace tenure
@@ -33,11 +33,11 @@ struct ZookeeperConfig {
     std::string password = {};
     /// the servers' `tickTime`; milliseconds, 10 to 60,000. Must not be shorter than theirs: validity depends on it
     std::chrono::milliseconds tick{2000};
-    /// the servers' `minSessionTimeout`; 100 ms to 24 h, and at least one and a half ticks; 0: two ticks, as the
+    /// the servers' `minSessionTimeout`; 100 ms to 24 h, and at least one and a half ticks; unset: two ticks, as the
     /// servers have it
-    std::chrono::milliseconds shortest_ttl{0};
-    /// the servers' `maxSessionTimeout`; `shortest_ttl` to 24 h; 0: twenty ticks, as the servers have it
-    std::chrono::milliseconds longest_ttl{0};
+    std::optional<std::chrono::milliseconds> shortest_ttl = std::nullopt;
+    /// the servers' `maxSessionTimeout`; `shortest_ttl` to 24 h; unset: twenty ticks, as the servers have it
+    std::optional<std::chrono::milliseconds> longest_ttl = std::nullopt;
     /// the servers' `jute.maxbuffer`; bytes, 64 KiB to 1 GiB. A session takes nodes whose paths fill half of it, and
     /// further leases open another session. Must not be larger than theirs: a server whose log has a longer
     /// transaction does not start again
@@ -50,26 +50,6 @@ struct ZookeeperConfig {
  *  @throws std::invalid_argument naming field, value and rule, or saying that this build of the library is without
  * ZooKeeper */
 [[nodiscard]] TENURE_API Store
-open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config, StoreOptions options);
-
-/** Overload with default options. Not a default argument: g++ 12 destroys it twice if the call contains a `co_await`.
- */
-[[nodiscard]] inline Store open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config)
-{
-    return open_zookeeper(std::move(executor), std::move(config), StoreOptions{});
-}
-
-/** Overload that takes the executor of a context. */
-template <detail::ExecutionContext Context>
-[[nodiscard]] Store open_zookeeper(Context& context, ZookeeperConfig config, StoreOptions options)
-{
-    return open_zookeeper(context.get_executor(), std::move(config), std::move(options));
-}
-/** Overload with default `StoreOptions`, which takes the executor of a context. */
-template <detail::ExecutionContext Context>
-[[nodiscard]] Store open_zookeeper(Context& context, ZookeeperConfig config)
-{
-    return open_zookeeper(context.get_executor(), std::move(config), StoreOptions{});
-}
+open_store(boost::asio::any_io_executor executor, ZookeeperConfig config, StoreOptions options);
 
 } // namespace tenure

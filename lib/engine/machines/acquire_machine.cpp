@@ -28,7 +28,7 @@ constexpr Clock::duration longest_silent_poll = milliseconds{90};
 /// Claims take at most a twentieth of a waiter's time. With a much smaller share, waiters whose claims take some
 /// milliseconds lose the keys to programs that poll steadily.
 constexpr int poll_share = 20;
-constexpr Clock::duration time_for_words = milliseconds{10};
+constexpr Clock::duration time_to_report = milliseconds{10};
 /// a key is free a moment after its ttl, because servers count in milliseconds
 constexpr Clock::duration after_expiry = milliseconds{2};
 
@@ -137,7 +137,7 @@ AcquireMachine::Step AcquireMachine::tick(Instant now)
 Instant AcquireMachine::write_by(Instant started) const noexcept
 {
     auto const deadline = limits_.deadline;
-    return deadline == Instant::max() ? deadline : deadline - std::min(time_for_words, (deadline - started) / 10);
+    return deadline == Instant::max() ? deadline : deadline - std::min(time_to_report, (deadline - started) / 10);
 }
 
 void AcquireMachine::progressed(Instant when) noexcept
@@ -167,7 +167,8 @@ Clock::duration AcquireMachine::next_poll(Clock::duration took, std::uint64_t ra
     return std::min(std::max(pause, took_ * poll_share), limits_.longest_pause);
 }
 
-AcquireMachine::Step AcquireMachine::busy(Busy const& reply, Clock::duration took, Instant now, std::uint64_t random)
+AcquireMachine::Step
+AcquireMachine::busy(backend::Busy const& reply, Clock::duration took, Instant now, std::uint64_t random)
 {
     answered();
     if (phase_ == Phase::ended)

@@ -14,6 +14,8 @@
 namespace tenure::engine
 {
 
+using boost::system::error_code;
+
 /** One acquisition from the call to its end, as a pure state machine. It decides when to claim, how long to wait, and
  *  when to give up; no I/O, no clock.
  *
@@ -67,7 +69,7 @@ public:
 
     /** All keys are held; the first of them expires in `earliest_expiry`.
      *  @param took  time between the claim and its answer */
-    [[nodiscard]] Step busy(Busy const& reply, Clock::duration took, Instant now, std::uint64_t random);
+    [[nodiscard]] Step busy(backend::Busy const& reply, Clock::duration took, Instant now, std::uint64_t random);
     /** The only key of a claim is held: claims any key at once.
      *  @param is_first  false: that was done before, after the same answer to another claim for the key */
     [[nodiscard]] Step preferred_held(bool is_first, Instant now, std::uint64_t random);

@@ -108,7 +108,8 @@ Instant later(Instant now, milliseconds time) noexcept
     return time >= std::chrono::floor<milliseconds>(Instant::max() - now) ? Instant::max() : now + time;
 }
 
-LeaseTerms make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& options, TtlLimits const& limits)
+LeaseTerms
+make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& options, backend::TtlLimits const& limits)
 {
     Rules const rules(where);
     rules.check(
@@ -122,21 +123,23 @@ LeaseTerms make_terms(std::string const& where, milliseconds ttl, LeaseOptions c
     terms.fencing = options.fencing;
     terms.notifications = options.notifications;
 
+    terms.notice = options.notice.value_or(default_notice(ttl));
     rules.check(
-        options.notice >= milliseconds{0} && options.notice <= ttl / 3, "lease.notice", options.notice,
-        "at most a third of the ttl, " + text(ttl / 3) + "; 0 for the default");
-    terms.notice = options.notice > milliseconds{0} ? options.notice : default_notice(ttl);
+        terms.notice > milliseconds{0} && terms.notice <= ttl / 3, "lease.notice", terms.notice,
+        "more than 0, and at most a third of the ttl, " + text(ttl / 3) + "; leave it unset for the default");
 
     auto const longest = longest_renew_interval(ttl, terms.notice);
+    auto const interval = options.renew_interval.value_or(ttl / 3);
     rules.check(
-        options.renew_interval >= milliseconds{0} && options.renew_interval <= longest, "lease.renew_interval",
-        options.renew_interval,
-        "at most " + text(longest) + " for a ttl of " + text(ttl) + " and a notice of " + text(terms.notice) +
-            ", so that a renewal that gets lost can be sent again; 0 for the default, " + text(ttl / 3));
-    terms.renew_interval = options.renew_interval;
+        interval > milliseconds{0} && interval <= longest, "lease.renew_interval", interval,
+        "more than 0, and at most " + text(longest) + " for a ttl of " + text(ttl) + " and a notice of " +
+            text(terms.notice) +
+            ", so that a renewal that gets lost can be sent again; leave it unset for the default, " + text(ttl / 3));
+    terms.renew_interval = options.renew_interval.value_or(milliseconds{0});
 
-    rules.check(options.max_hold >= milliseconds{0}, "lease.max_hold", options.max_hold, "0 (no limit) or more");
-    terms.max_hold = options.max_hold;
+    auto const max_hold = options.max_hold.value_or(milliseconds{1});
+    rules.check(max_hold > milliseconds{0}, "lease.max_hold", max_hold, "more than 0; leave it unset for no limit");
+    terms.max_hold = options.max_hold.value_or(milliseconds{0});
 
     rules.check(
         options.max_poll_interval >= least_poll_interval && options.max_poll_interval <= most_poll_interval,
@@ -163,7 +166,7 @@ void check_reuse_after(
 namespace
 {
 
-std::optional<Refusal> refuse_beyond(TtlLimits const& limits, std::string const& name, milliseconds time)
+std::optional<Refusal> refuse_beyond(backend::TtlLimits const& limits, std::string const& name, milliseconds time)
 {
     if (time >= limits.shortest && time <= limits.longest)
         return std::nullopt;
@@ -174,12 +177,12 @@ std::optional<Refusal> refuse_beyond(TtlLimits const& limits, std::string const&
 
 } // namespace
 
-std::optional<Refusal> refuse_ttl(TtlLimits const& limits, milliseconds ttl)
+std::optional<Refusal> refuse_ttl(backend::TtlLimits const& limits, milliseconds ttl)
 {
     return refuse_beyond(limits, "ttl", ttl);
 }
 
-std::optional<Refusal> refuse_detachment(Capabilities const& store, std::optional<milliseconds> remaining)
+std::optional<Refusal> refuse_detachment(backend::Capabilities const& store, std::optional<milliseconds> remaining)
 {
     namespace errors = boost::system::errc;
     if (store.no_detach != nullptr)

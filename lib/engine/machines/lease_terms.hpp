@@ -41,7 +41,7 @@ struct LeaseTerms : RenewalTerms {
  *  @param where  the name of the config in messages: "SlotPoolConfig"
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] LeaseTerms
-make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& options, TtlLimits const& limits);
+make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& options, backend::TtlLimits const& limits);
 
 /** Checks the quarantine of keys.
  *
@@ -59,13 +59,13 @@ struct Refusal {
 };
 
 /** Checks the ttl of an acquisition or renewal. */
-[[nodiscard]] std::optional<Refusal> refuse_ttl(TtlLimits const& limits, std::chrono::milliseconds ttl);
+[[nodiscard]] std::optional<Refusal> refuse_ttl(backend::TtlLimits const& limits, std::chrono::milliseconds ttl);
 
 /** Checks how long a key shall stay taken after its lease.
  *
  *  @param remaining  unset: its current ttl */
 [[nodiscard]] std::optional<Refusal>
-refuse_detachment(Capabilities const& store, std::optional<milliseconds> remaining);
+refuse_detachment(backend::Capabilities const& store, std::optional<milliseconds> remaining);
 
 /** The time rule: a claim that was requested at `since` and granted for `ttl` may be relied on until this instant.
  *

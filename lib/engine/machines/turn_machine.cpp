@@ -23,26 +23,26 @@ Instant Grace::over_at(Instant now, std::uint64_t random) const noexcept
     return now + grace + grace / 1024 * static_cast<Clock::rep>(random % 1024);
 }
 
-TurnMachine::Step TurnMachine::news(WatchEvent event, Head head, Instant now, std::uint64_t random)
+TurnMachine::Step TurnMachine::news(backend::WatchEvent event, Head head, Instant now, std::uint64_t random)
 {
     switch (event) {
-    case WatchEvent::in_force:
+    case backend::WatchEvent::in_force:
         hints_ = Hints::come;
         // releases before the subscription was in force were not announced to this wait queue
         return {.claim_at = at_once};
-    case WatchEvent::hint:
+    case backend::WatchEvent::hint:
         note_release(head, now);
         return {.claim_at = at_once};
-    case WatchEvent::our_turn:
+    case backend::WatchEvent::our_turn:
         note_release(head, now);
         return named(head, now);
-    case WatchEvent::others_turn:
+    case backend::WatchEvent::others_turn:
         if (head.holds_back)
             return {};
         return {.claim_at = grace_.over_at(now, random)};
-    case WatchEvent::interrupted:
+    case backend::WatchEvent::interrupted:
         return {};
-    case WatchEvent::unavailable:
+    case backend::WatchEvent::unavailable:
         hints_ = Hints::ended;
         // it would never be notified of its turn
         return {.leave_line = lined_up_};
@@ -86,12 +86,12 @@ bool TurnMachine::lines_up() const noexcept
     return keeps_line_ && (hints_ == Hints::come || (hints_ == Hints::none_yet && lined_up_));
 }
 
-Waits TurnMachine::next_place()
+backend::Waits TurnMachine::next_place()
 {
     if (!lines_up())
-        return Waits::no;
+        return backend::Waits::no;
     lined_up_ = true;
-    return std::exchange(named_, false) ? Waits::in_front : Waits::in_line;
+    return std::exchange(named_, false) ? backend::Waits::in_front : backend::Waits::in_line;
 }
 
 void TurnMachine::found_held(Instant sent) noexcept

@@ -74,7 +74,7 @@ public:
     }
 
     /** The subscription has sent this. */
-    [[nodiscard]] Step news(WatchEvent event, Head head, Instant now, std::uint64_t random);
+    [[nodiscard]] Step news(backend::WatchEvent event, Head head, Instant now, std::uint64_t random);
     /** A waiter has become the head. */
     [[nodiscard]] Step turn_begins(Instant now) const;
     /** No waiter is left. */
@@ -85,9 +85,9 @@ public:
     // -- claims of waiters --
 
     /** The place in line of a claim that is sent now. */
-    [[nodiscard]] Waits next_place();
+    [[nodiscard]] backend::Waits next_place();
     /** A claim with this place has failed. */
-    void claim_failed(Waits place) noexcept { named_ = named_ || place == Waits::in_front; }
+    void claim_failed(backend::Waits place) noexcept { named_ = named_ || place == backend::Waits::in_front; }
     /** A claim with a place has found all keys held: the store stands in line. */
     [[nodiscard]] Step placed() const { return {.leave_line = !lines_up()}; }
     /** A claim that was sent then has found all keys held: another program took the freed key. */

@@ -1,11 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/names.hpp"
 #include "store/etcd/http/connection.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
-#include <tenure/stores/etcd_config.hpp>
+#include <tenure/stores/etcd.hpp>
 
 #include <memory>
 

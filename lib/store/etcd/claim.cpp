@@ -242,7 +242,7 @@ std::optional<Failure> put_failed(Attempt& attempt, Outcome outcome, std::string
     // a spare lease that the server has lost; without its lease nothing was put
     bool const lapsed = outcome.delivery == Delivery::answered &&
                         classify(outcome.status, outcome.body).lease_not_found && !std::exchange(attempt.lapsed, true);
-    auto failed = failure(std::move(outcome), attempt.cluster->where(), key);
+    auto failed = failure(outcome, attempt.cluster->where(), key);
     if (!failed.may_take_effect())
         attempt.put_nothing();
     if (!lapsed)

@@ -4,7 +4,7 @@
 
 #include <config/url.hpp>
 
-#include <tenure/stores/etcd_config.hpp>
+#include <tenure/stores/etcd.hpp>
 
 #include <string>
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cluster_context.hpp"
+#include "runtime/names.hpp"
 
 #include <store/request.hpp>
 

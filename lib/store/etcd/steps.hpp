@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cluster_context.hpp"
+#include "runtime/names.hpp"
 #include "store/etcd/http/exchange.hpp"
 #include "store/etcd/http/messages.hpp"
 

@@ -4,6 +4,7 @@
 #include "cluster_context.hpp"
 #include "store/etcd/http/messages.hpp"
 
+#include "runtime/names.hpp"
 #include "runtime/once_per_turn.hpp"
 #include "runtime/repeated_causes.hpp"
 #include "runtime/timer.hpp"

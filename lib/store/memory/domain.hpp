@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/fork_guard.hpp"
+#include "runtime/names.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/clock.hpp>

@@ -15,7 +15,9 @@
 #include "store/redis/link/replicated_channel.hpp"
 #include "store/redis/link/subscriber.hpp"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace tenure::redis
 {
@@ -29,22 +31,23 @@ class RedisBackend final : public VoterBackend
 {
 public:
     RedisBackend(std::shared_ptr<Runtime> runtime, ConnectionFactory const& connect, BackendSettings settings)
-        : channel_(HedgedLink::make(runtime, connect))
+        : links_{std::make_shared<HedgedLink>(runtime, connect)}
         , waiter_(make_waiter_name(*runtime))
-        , subscriber_(Subscriber::make(runtime, connect, settings.name, waiter_))
+        , subscriber_(std::make_shared<Subscriber>(runtime, connect, settings.name, waiter_))
         , server_(std::make_shared<ServerContext>(
-              runtime, channel_, ServerSettings{settings.name, waiter_, settings.delay_after_failover}))
+              runtime, links_.front(), ServerSettings{settings.name, waiter_, settings.delay_after_failover}))
         , holding_node_(server_)
         , releases_(std::make_shared<Releases>(server_))
         , for_examination_{settings.replicas, settings.delay_after_failover, std::move(settings.connect_to)}
         , closed_(std::move(settings.closed))
     {
         if (settings.replicas.acknowledged_by > 0) {
-            acknowledged_route_ = HedgedLink::make(runtime, [connect](std::string_view purpose) {
+            auto link = std::make_shared<HedgedLink>(runtime, [connect](std::string_view purpose) {
                 return connect(
                     purpose.empty() ? std::string(replicated_purpose) : std::string(replicated_purpose) + ", second");
             });
-            auto channel = std::make_shared<ReplicatedChannel>(runtime, acknowledged_route_, settings.replicas);
+            auto channel = std::make_shared<ReplicatedChannel>(runtime, link, settings.replicas);
+            links_.push_back(std::move(link));
             holding_node_ = std::make_shared<ServerContext>(
                 std::move(runtime), std::move(channel),
                 ServerSettings{std::move(settings.name), waiter_, settings.delay_after_failover});
@@ -57,16 +60,7 @@ public:
     RedisBackend& operator=(RedisBackend const&) = delete;
     ~RedisBackend() override { RedisBackend::shutdown(); }
 
-    [[nodiscard]] Capabilities capabilities() const noexcept override
-    {
-        // other programs may delete keys without publishing
-        return {
-            .keeps_line = true,
-            .frees_silently = true,
-            .examines = true,
-            .no_quarantine = nullptr,
-            .no_detach = nullptr};
-    }
+    [[nodiscard]] Capabilities capabilities() const noexcept override { return capabilities_of_redis(); }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
@@ -81,14 +75,17 @@ public:
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
         if (request.keep_for)
-            redis::detach(server_, std::move(request), std::move(handler));
+            redis::detach(server_, std::move(request)).start(std::move(handler));
         else
             releases_->add(std::move(request), std::move(handler));
     }
 
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
     {
-        redis::withdraw(server_, std::move(request), std::move(handler));
+        redis::withdraw(server_, std::move(request))
+            .start([handler = std::move(handler)](CountedWithdrawReply&& counted) mutable {
+                std::move(handler)(std::move(counted.reply));
+            });
     }
 
     [[nodiscard]] std::unique_ptr<Watch>
@@ -105,22 +102,22 @@ public:
     void leave_line(KeyRangePtr range) override { redis::leave_line(server_, std::move(range)); }
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
-        redis::ready(server_, not_after, std::move(handler));
+        redis::ready(server_, not_after).start(std::move(handler));
     }
 
     void ready_to_vote(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
-        redis::ready_to_vote(server_, not_after, std::move(handler));
+        redis::ready_to_vote(server_, not_after).start(std::move(handler));
     }
 
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
-        redis::inspect(server_, std::move(range), not_after, std::move(handler));
+        redis::inspect(server_, std::move(range), not_after).start(std::move(handler));
     }
 
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {
-        redis::evict(server_, std::move(request), std::move(handler));
+        redis::evict(server_, std::move(request)).start(std::move(handler));
     }
 
     void claim_vote(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
@@ -130,46 +127,42 @@ public:
 
     void inspect_with_tokens(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
-        redis::inspect_with_tokens(server_, std::move(range), not_after, std::move(handler));
+        redis::inspect(server_, std::move(range), not_after, true).start(std::move(handler));
     }
 
     void accept_token(TokenRequest request, ReplyHandler<TokenReply> handler) override
     {
-        redis::accept_token(server_, std::move(request), std::move(handler));
+        redis::accept_token(server_, std::move(request)).start(std::move(handler));
     }
 
     void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
     {
-        redis::examine(server_, for_examination_, ttl, not_after, std::move(handler));
+        redis::examine(server_, for_examination_, ttl, not_after).start(std::move(handler));
     }
 
     void on_reachable(std::function<void()> handler) override
     {
-        if (acknowledged_route_ != nullptr)
-            acknowledged_route_->on_reachable(handler);
-        channel_->on_reachable(std::move(handler));
+        for (auto const& link : links_)
+            link->on_reachable(handler);
     }
 
     void shortest_ttl(std::chrono::milliseconds ttl) override
     {
-        channel_->shortest_ttl(ttl);
-        if (acknowledged_route_ != nullptr)
-            acknowledged_route_->shortest_ttl(ttl);
+        for (auto const& link : links_)
+            link->shortest_ttl(ttl);
     }
 
     void drop_abandoned() override
     {
-        channel_->drop_abandoned();
-        if (acknowledged_route_ != nullptr)
-            acknowledged_route_->drop_abandoned();
+        for (auto const& link : links_)
+            link->drop_abandoned();
     }
     [[nodiscard]] std::string describe() const override { return server_->name(); }
 
     void shutdown() noexcept override
     {
-        channel_->close();
-        if (acknowledged_route_ != nullptr)
-            acknowledged_route_->close();
+        for (auto const& link : links_)
+            link->close();
         subscriber_->close();
         observers_.close();
         // the destructor runs on any thread, and must have nothing left to do or write
@@ -178,15 +171,14 @@ public:
     }
 
 private:
-    std::shared_ptr<HedgedLink> channel_;
+    /// the first carries everything; a second one only claims and renewals that replicas must acknowledge
+    std::vector<std::shared_ptr<HedgedLink>> links_;
     /// name of this store in lines of waiters
     std::string waiter_;
     std::shared_ptr<Subscriber> subscriber_;
     Observers observers_;
     ServerPtr server_;
-    /// carries only claims and renewals that replicas must acknowledge; null: `channel_` carries them
-    std::shared_ptr<HedgedLink> acknowledged_route_;
-    /// the server, reached through the acknowledged link; without one, `server_`
+    /// the server, reached through the second link; without one, `server_`
     ServerPtr holding_node_;
     std::shared_ptr<Claims> claims_;
     std::shared_ptr<Renewals> renewals_;

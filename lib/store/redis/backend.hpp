@@ -1,13 +1,14 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/names.hpp"
 #include "store/redis/link/hedged_link.hpp"
 #include "store/redis/link/stream.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
-#include <tenure/stores/redis_config.hpp>
-#include <tenure/stores/redis_sentinel_config.hpp>
+#include <tenure/stores/redis.hpp>
+#include <tenure/stores/redis_sentinel.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -18,6 +19,14 @@
 
 namespace tenure::redis
 {
+
+/** The abilities of one server and of a cluster. */
+[[nodiscard]] constexpr Capabilities capabilities_of_redis() noexcept
+{
+    // other programs may delete keys without publishing
+    return {
+        .keeps_line = true, .frees_silently = true, .examines = true, .no_quarantine = nullptr, .no_detach = nullptr};
+}
 
 /** A fencing token that several servers shall agree on, for a key that the owner holds. */
 struct TokenRequest {

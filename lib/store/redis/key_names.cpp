@@ -2,6 +2,8 @@
 // Names of keys that belong to a range.
 #include "key_names.hpp"
 
+#include <memory>
+
 namespace tenure::redis
 {
 
@@ -14,12 +16,11 @@ bool has_hash_tag(std::string_view key) noexcept
     return close != std::string_view::npos && close > open + 1;
 }
 
-FenceAffixes fence_affixes(KeyRange const& range) noexcept
+KeyRangePtr single_key(KeyRangePtr const& range, std::uint32_t index)
 {
-    // A number after the prefix can neither open nor close a hash tag, so the prefix decides for all keys of a range.
-    if (has_hash_tag(range.prefix))
-        return {"", ":fence"};
-    return {"{", "}:fence"};
+    if (range->count == 1)
+        return range;
+    return std::make_shared<KeyRange const>(KeyRange{range->prefix, range->first + index, 1, range->numbered});
 }
 
 std::string fence_key(std::string_view key)

@@ -3,6 +3,7 @@
 
 #include <tenure/key_range.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -12,19 +13,14 @@ namespace tenure::redis
 /** True if a cluster hashes only a part of the key: the first non-empty `{...}`. */
 [[nodiscard]] bool has_hash_tag(std::string_view key) noexcept;
 
-/** The text before and after a key in the name of its fence key. Scripts compose the name from the key. */
-struct FenceAffixes {
-    std::string_view before;
-    std::string_view after;
-};
-[[nodiscard]] FenceAffixes fence_affixes(KeyRange const& range) noexcept;
+/** Makes a range of the one key at `index`, with the channel of the whole range. */
+[[nodiscard]] KeyRangePtr single_key(KeyRangePtr const& range, std::uint32_t index);
 
 /** Name of the key with the last fencing token that a majority has granted for `key`, in the same hash slot:
  *  `{key}:fence`, or `key:fence` if the key has a hash tag. */
 [[nodiscard]] std::string fence_key(std::string_view key);
 
-/** Common prefix of the names that belong to a range: `{P}` for the prefix or lock P, or `P` if it has a hash tag.
- *  Scripts append `:free`, `:waiting` and `:watched`. */
+/** Common prefix of the names that belong to a range: `{P}` for the prefix or lock P, or `P` if it has a hash tag. */
 [[nodiscard]] std::string stem_of(KeyRange const& range);
 
 /** Channel on which releases in the range are published: `{P}:free` for the prefix or lock P, or `P:free` if it has a

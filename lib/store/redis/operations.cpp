@@ -4,6 +4,7 @@
 
 #include "key_names.hpp"
 #include "replies.hpp"
+#include "steps.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <store/ended_claim.hpp>
@@ -11,8 +12,10 @@
 #include <tenure/errc.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace tenure::redis
@@ -24,31 +27,14 @@ namespace
 // A name that stays in the line costs the others one pause, which justifies no longer wait.
 constexpr std::chrono::seconds leave_within{1};
 
-/** Answers with the result of `read` for the server's reply; nullopt: the reply is malformed.
- *  @param what key or range, for errors */
-template <class Reply, class Read>
-OutcomeHandler answer_by(ServerPtr const& server, std::string what, ReplyHandler<Reply> handler, Read read)
-{
-    return [server, what = std::move(what), handler = std::move(handler), read](Outcome&& outcome) mutable {
-        auto reply = outcome.succeeded() ? read(outcome.reply) : std::nullopt;
-        std::move(handler)(reply ? std::move(*reply) : Reply(failure_of(*server, outcome, what)));
-    };
-}
-
-/** Calls a script for one key of the range; see `answer_by`. */
-template <class Reply, class Read>
-void call_for_key(
-    ServerPtr const& server, Script const& script, KeyRange const& range, std::uint32_t index,
-    resp::EncodedArguments values, Deadline not_after, ReplyHandler<Reply> handler, Read read)
+ScriptCall call_for_key(Script const& script, KeyRange const& range, std::uint32_t index, Deadline not_after)
 {
     ScriptCall call;
     call.script = &script;
     call.keys = encode_keys(range, index, 1);
-    call.values = std::move(values);
     call.not_after = std::move(not_after);
     call.urgency = resp::Urgency::step;
-    run_script(
-        server->channel(), std::move(call), answer_by<Reply>(server, range.key(index), std::move(handler), read));
+    return call;
 }
 
 bool is_word(resp::Value const& reply, std::string_view word)
@@ -58,63 +44,58 @@ bool is_word(resp::Value const& reply, std::string_view word)
 
 } // namespace
 
-void accept_token(ServerPtr const& server, TokenRequest request, ReplyHandler<TokenReply> handler)
+store::Request<TokenReply> accept_token(ServerPtr server, TokenRequest request)
 {
-    auto const affixes = fence_affixes(*request.range);
-    resp::EncodedArguments values;
-    values.add_all(request.owner, request.token, affixes.before, affixes.after);
-    auto const read = [proposed = request.token](resp::Value const& reply) -> std::optional<TokenReply> {
-        if (is_word(reply, "accepted"))
-            return TokenAccepted{};
-        if (is_word(reply, "not owner"))
-            return NotOwner{};
-        auto const last = read_token(reply);
-        return last && *last >= proposed ? std::optional<TokenReply>(TokenTooLow{*last}) : std::nullopt;
-    };
-    call_for_key<TokenReply>(
-        server, scripts::accept_token(), *request.range, request.index, std::move(values), request.not_after,
-        std::move(handler), read);
+    auto call = call_for_key(scripts::accept_token(), *request.range, request.index, request.not_after);
+    call.names.add(fence_key(request.range->key(request.index)));
+    call.values.add_all(request.owner, request.token);
+    auto propose = call_script(server, std::move(call));
+    auto const outcome = co_await propose;
+    if (is_word(outcome.reply, "accepted"))
+        co_return TokenAccepted{};
+    if (is_word(outcome.reply, "not owner"))
+        co_return NotOwner{};
+    auto const last = outcome.succeeded() ? read_token(outcome.reply) : std::nullopt;
+    if (last && *last >= request.token)
+        co_return TokenTooLow{*last};
+    co_return failure_of(*server, outcome, request.range->key(request.index));
 }
 
-void detach(ServerPtr const& server, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
+store::Request<ReleaseReply> detach(ServerPtr server, ReleaseRequest request)
 {
     auto const& claim = *request.claim;
-    resp::EncodedArguments values;
-    values.add_all(claim.owner, kept_value(claim.owner));
+    auto call = call_for_key(scripts::detach(), *claim.range, claim.index, request.not_after);
+    call.values.add_all(claim.owner, kept_value(claim.owner));
     if (*request.keep_for > std::chrono::milliseconds{0})
-        values.add(request.keep_for->count());
-    auto const read = [](resp::Value const& reply) -> std::optional<ReleaseReply> {
-        if (is_word(reply, "kept"))
-            return Released{};
-        return is_word(reply, "not owner") ? std::optional<ReleaseReply>(NotOwner{}) : std::nullopt;
-    };
-    call_for_key<ReleaseReply>(
-        server, scripts::detach(), *claim.range, claim.index, std::move(values), request.not_after, std::move(handler),
-        read);
+        call.values.add(request.keep_for->count());
+    auto keep = call_script(server, std::move(call));
+    auto const outcome = co_await keep;
+    if (is_word(outcome.reply, "kept"))
+        co_return Released{};
+    if (is_word(outcome.reply, "not owner"))
+        co_return NotOwner{};
+    co_return failure_of(*server, outcome, claim.key());
 }
 
-void evict(ServerPtr const& server, EvictRequest request, ReplyHandler<EvictReply> handler)
+store::Request<EvictReply> evict(ServerPtr server, EvictRequest request)
 {
-    resp::EncodedArguments values;
-    values.add_all(request.owner, "evicted/" + request.evicted_by);
-    auto const read = [server, range = request.range,
-                       index = request.index](resp::Value const& reply) -> std::optional<EvictReply> {
-        if (!reply.is_integer() || reply.as_integer() < -2)
-            return std::nullopt;
-        auto const left = reply.as_integer();
-        if (left == -2)
-            return NotOwner{};
-        if (left == -1)
-            return Failure::refused(
-                errc::key_conflict,
-                server->where() + ": " + range->key(index) +
-                    ": has no ttl, so it is not a lease and would never free; delete it by hand if no program uses it",
-                true);
-        return Evicted{std::chrono::milliseconds(left)};
-    };
-    call_for_key<EvictReply>(
-        server, scripts::evict(), *request.range, request.index, std::move(values), request.not_after,
-        std::move(handler), read);
+    auto const key = request.range->key(request.index);
+    auto call = call_for_key(scripts::evict(), *request.range, request.index, request.not_after);
+    call.values.add_all(request.owner, "evicted/" + request.evicted_by);
+    auto replace = call_script(server, std::move(call));
+    auto const outcome = co_await replace;
+    auto const left = outcome.reply.as_integer();
+    if (!outcome.reply.is_integer() || left < -2)
+        co_return failure_of(*server, outcome, key);
+    if (left == -2)
+        co_return NotOwner{};
+    if (left == -1)
+        co_return Failure::refused(
+            errc::key_conflict,
+            server->where() + ": " + key +
+                ": has no ttl, so it is not a lease and would never free; delete it by hand if no program uses it",
+            true);
+    co_return Evicted{std::chrono::milliseconds(left)};
 }
 
 void leave_line(ServerPtr const& server, KeyRangePtr range)
@@ -127,29 +108,27 @@ void leave_line(ServerPtr const& server, KeyRangePtr range)
     server->channel()->execute(
         std::move(command), server->runtime().now() + leave_within,
         [server, range = std::move(range)](Outcome const& outcome) {
-            if (outcome.delivery == Delivery::answered && outcome.reply.is_error())
+            if (outcome.refused())
                 note_line_refusal(*server, *range, outcome.reply.as_string());
         });
 }
 
-void ready(ServerPtr const& server, Deadline not_after, ReplyHandler<ReadyReply> handler)
+store::Request<ReadyReply> ready(ServerPtr server, Deadline not_after)
 {
-    auto const read = [](resp::Value const& reply) {
-        return reply.is_integer() ? std::optional<ReadyReply>(Ready{}) : std::nullopt;
-    };
-    server->channel()->execute(
-        resp::Command("EXISTS", server->fence()), std::move(not_after),
-        answer_by<ReadyReply>(server, server->fence(), std::move(handler), read));
+    auto read_counter = execute(server, resp::Command("EXISTS", server->fence()), std::move(not_after));
+    auto const outcome = co_await read_counter;
+    if (outcome.reply.is_integer())
+        co_return Ready{};
+    co_return failure_of(*server, outcome, server->fence());
 }
 
-void ready_to_vote(ServerPtr const& server, Deadline not_after, ReplyHandler<ReadyReply> handler)
+store::Request<ReadyReply> ready_to_vote(ServerPtr server, Deadline not_after)
 {
-    auto const read = [](resp::Value const& reply) {
-        return reply.is_list() ? std::optional<ReadyReply>(Ready{}) : std::nullopt;
-    };
-    server->channel()->execute(
-        resp::Command("TIME"), std::move(not_after),
-        answer_by<ReadyReply>(server, "the server's time", std::move(handler), read));
+    auto read_time = execute(server, resp::Command("TIME"), std::move(not_after));
+    auto const outcome = co_await read_time;
+    if (outcome.reply.is_list())
+        co_return Ready{};
+    co_return failure_of(*server, outcome, "the server's time");
 }
 
 } // namespace tenure::redis

@@ -1,17 +1,21 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "line_keys.hpp"
+#include "runtime/names.hpp"
 #include "server_context.hpp"
+#include "store/redis/scripts/scripts.hpp"
 
 #include <tenure/backend/backend.hpp>
 
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <vector>
 
 namespace tenure::redis
 {
+
+struct ReleaseFlags;
 
 /** Releases on one server, grouped into script calls.
  *
@@ -35,18 +39,26 @@ private:
     struct Pending {
         ReleaseRequest request;
         ReplyHandler<ReleaseReply> handler;
+        /// of calls for this release alone
+        ScriptAttempt attempt = {};
+        LineKeys line = {};
     };
     using Batch = std::vector<Pending>;
+    struct Call;
+
+    [[nodiscard]] std::size_t most_per_call() const;
 
     void flush(Batch all);
     void send(Batch batch);
     void send_single(Pending pending);
+    [[nodiscard]] bool notifies(ReleaseRequest const& request) const;
     [[nodiscard]] bool does_natively(ReleaseRequest const& request) const;
     void send_natively(Pending pending);
-    /// @param by_text  sends the whole script, because the server does not know its hash
-    void send_script(Pending pending, bool by_text);
-    void send_script(Batch batch);
-    void answered(std::span<Pending> batch, Outcome const& outcome);
+    void send_script(Pending pending);
+    void answered(Pending pending, Outcome const& outcome, bool by_script);
+    void send_script(std::shared_ptr<Call> const& call);
+    void answered(std::shared_ptr<Call> const& call, Outcome const& outcome);
+    void hand_out(Call& call, ReleaseFlags const& flags);
     void answered_natively(Pending pending, Outcome const& outcome);
 
     ServerPtr server_;

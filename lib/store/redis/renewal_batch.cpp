@@ -38,19 +38,19 @@ std::optional<resp::Command> RenewalBatch::compose(Instant)
         return std::nullopt;
     bool const notes_ttl = server_->delays_after_failover();
     auto const& script = notes_ttl ? scripts::renew_noting_ttl() : scripts::renew();
-    resp::Command command(by_text_ ? std::string_view("EVAL") : std::string_view("EVALSHA"));
+    resp::Command command(attempt_.begin(script, *server_->channel()));
     auto const& first = pending_.front().request;
     command.reserve(
-        script.text.size() * (by_text_ ? 1 : 0) + 128 +
+        command.encoded_size() + 128 +
         pending_.size() * (first.claim->range->prefix.size() + first.claim->owner.size() + 32));
-    command.add(by_text_ ? std::string_view(script.text) : std::string_view(script.sha)).add(pending_.size());
+    command.add(pending_.size() + (notes_ttl ? 1 : 0));
+    if (notes_ttl)
+        command.add(server_->marker());
     for (auto const& [request, number] : pending_)
         command.add(resp::KeyOf{*request.claim->range, request.claim->index});
     command.add(first.lifetime().count());
     for (auto const& [request, number] : pending_)
         command.add(request.claim->owner);
-    if (notes_ttl)
-        command.add(server_->marker());
     return command;
 }
 

@@ -3,6 +3,8 @@
 
 #include "server_context.hpp"
 
+#include "runtime/names.hpp"
+#include "store/redis/scripts/scripts.hpp"
 #include "store/redis/wire/command.hpp"
 
 #include <tenure/backend/backend.hpp>
@@ -38,9 +40,7 @@ public:
     [[nodiscard]] std::vector<Pending>& pending() noexcept { return pending_; }
     [[nodiscard]] Handler const& handler() const noexcept { return handler_; }
 
-    /** Composes the script's text instead of its name: the server does not know the script. */
-    void compose_by_text() noexcept { by_text_ = true; }
-    [[nodiscard]] bool by_text() const noexcept { return by_text_; }
+    [[nodiscard]] ScriptAttempt& attempt() noexcept { return attempt_; }
 
     /** The earliest `not_after`. */
     [[nodiscard]] Instant not_after() const noexcept;
@@ -80,7 +80,7 @@ private:
     std::vector<Pending> pending_;
     /// leases that have ended, without an answer so far
     std::vector<Pending> ended_;
-    bool by_text_ = false;
+    ScriptAttempt attempt_;
 };
 
 } // namespace tenure::redis

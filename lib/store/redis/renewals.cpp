@@ -76,10 +76,8 @@ void Renewals::send(BatchPtr const& batch)
         send_script(batch);
 }
 
-void Renewals::send_script(BatchPtr const& batch, bool by_text)
+void Renewals::send_script(BatchPtr const& batch)
 {
-    if (by_text)
-        batch->compose_by_text();
     server_->channel()->execute(
         as_renewal(resp::Command(batch)), Deadline(batch->not_after()),
         [self = shared_from_this(), batch](Outcome&& outcome) { self->answered(batch, outcome); });
@@ -95,8 +93,8 @@ void Renewals::answered(BatchPtr const& batch, Outcome const& outcome)
         too_late(batch);
         return;
     }
-    if (is_unknown_script(outcome) && !batch->by_text()) {
-        send_script(batch, true);
+    if (batch->attempt().goes_on(*server_->channel(), outcome)) {
+        send_script(batch);
         return;
     }
     if (batch->pending().size() > 1 && concerns_single_key(outcome)) {

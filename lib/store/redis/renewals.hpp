@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/names.hpp"
 #include "server_context.hpp"
 
 #include <tenure/backend/backend.hpp>
@@ -39,7 +40,7 @@ private:
 
     void begin(RenewalBatch& all);
     void send(BatchPtr const& batch);
-    void send_script(BatchPtr const& batch, bool by_text = false);
+    void send_script(BatchPtr const& batch);
     void send_natively(BatchPtr const& single);
     void answered(BatchPtr const& batch, Outcome const& outcome);
     void answered_natively(BatchPtr const& single, Outcome const& outcome);

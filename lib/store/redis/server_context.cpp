@@ -2,7 +2,6 @@
 // ServerContext: facts about a server, and its failures.
 #include "server_context.hpp"
 
-#include "store/redis/scripts/scripts.hpp"
 #include "store/redis/wire/server_error.hpp"
 
 #include <tenure/errc.hpp>
@@ -49,13 +48,13 @@ Failure ServerContext::refuse_native(resp::Value const& error, std::string_view 
 {
     auto const understood = classify(error.as_string());
     if (understood.error != errc::key_conflict)
-        native_.note(channel_->generation());
+        channel_->refusals().note(Refusals::Of::native);
     return refuse(understood, what);
 }
 
 void ServerContext::publish_refused(std::string_view channel)
 {
-    if (!publish_.note(channel_->generation()))
+    if (!channel_->refusals().note(Refusals::Of::publish))
         return;
     runtime_->log(
         LogLevel::warning, where() + ": may not announce releases on " + std::string(channel) +
@@ -64,9 +63,22 @@ void ServerContext::publish_refused(std::string_view channel)
                                ", or switch notifications off");
 }
 
-void ServerContext::transactions_refused(std::string_view why)
+void ServerContext::publish_in_scripts_refused(std::string_view why)
 {
-    if (!std::exchange(has_transactions_, false))
+    if (!channel_->refusals().note(Refusals::Of::publish_in_scripts))
+        return;
+    runtime_->log(
+        LogLevel::info, where() +
+                            ": does not publish in scripts, so each release that wakes a waiter is followed by a "
+                            "command that publishes (" +
+                            classify(why).words + ")");
+}
+
+void ServerContext::transactions_refused(std::string_view why, bool for_good)
+{
+    constexpr auto transactions = Refusals::Of::transactions;
+    auto& refusals = channel_->refusals();
+    if (!(for_good ? refusals.note_for_good(transactions) : refusals.note(transactions)))
         return;
     runtime_->log(
         LogLevel::info, where() +
@@ -77,7 +89,7 @@ void ServerContext::transactions_refused(std::string_view why)
 
 void ServerContext::line_refused(std::string_view line, std::string_view why)
 {
-    if (!line_.note(channel_->generation()))
+    if (!channel_->refusals().note(Refusals::Of::line))
         return;
     auto const stem = std::string(line.substr(0, line.rfind(':')));
     runtime_->log(
@@ -89,7 +101,7 @@ void ServerContext::line_refused(std::string_view line, std::string_view why)
 
 void ServerContext::watched_refused(std::string_view key, std::string_view why)
 {
-    if (!watched_.note(channel_->generation()))
+    if (!channel_->refusals().note(Refusals::Of::watched))
         return;
     runtime_->log(
         LogLevel::warning, where() + ": may not write " + std::string(key) +
@@ -112,7 +124,7 @@ void ServerContext::note_closed(std::chrono::milliseconds opens_in)
 ServerContext::NativeDelete ServerContext::native_delete() const noexcept
 {
     auto const& server = channel_->server();
-    if (native_.is(channel_->generation()))
+    if (refuses(Refusals::Of::native))
         return NativeDelete::none;
     if (server.version.at_least(9, 0) && server.server == "valkey")
         return NativeDelete::delifeq;
@@ -124,50 +136,45 @@ ServerContext::NativeDelete ServerContext::native_delete() const noexcept
 bool ServerContext::has_set_ifeq() const noexcept
 {
     auto const& server = channel_->server();
-    if (native_.is(channel_->generation()))
+    if (refuses(Refusals::Of::native))
         return false;
     return (server.version.at_least(8, 1) && server.server == "valkey") ||
            (server.version.at_least(8, 4) && server.server == "redis");
 }
 
-Failure undelivered(Outcome const& outcome)
-{
-    if (outcome.delivery == Delivery::not_sent)
-        return Failure::not_sent(outcome.error, outcome.detail, outcome.fatal);
-    return Failure::unknown(outcome.error, outcome.detail);
-}
-
 Failure failure_of(ServerContext& server, Outcome const& outcome, std::string_view what)
 {
     if (outcome.delivery != Delivery::answered)
-        return undelivered(outcome);
+        return outcome.undelivered();
     return outcome.reply.is_error() ? server.refuse(outcome.reply, what) : nonsense(server, what);
+}
+
+Failure failure_of_release(ServerContext& server, Outcome const& outcome, std::string_view what)
+{
+    auto failure = failure_of(server, outcome, what);
+    if (outcome.delivery == Delivery::answered && outcome.reply.is_error() &&
+        may_come_from_publishing(outcome.reply.as_string())) {
+        server.publish_in_scripts_refused(outcome.reply.as_string());
+        failure.effect = Failure::Effect::unknown;
+        failure.fatal = false;
+    }
+    return failure;
 }
 
 bool concerns_single_key(Outcome const& outcome)
 {
-    return outcome.delivery == Delivery::answered && outcome.reply.is_error() &&
-           concerns_single_key(classify(outcome.reply.as_string()));
+    return outcome.refused() && concerns_single_key(classify(outcome.reply.as_string()));
 }
 
 bool is_command_unavailable(Outcome const& outcome)
 {
-    return outcome.delivery == Delivery::answered && outcome.reply.is_error() &&
-           is_command_unavailable(outcome.reply.as_string());
+    return outcome.refused() && is_command_unavailable(outcome.reply.as_string());
 }
 
 Failure nonsense(ServerContext& server, std::string_view what)
 {
     server.channel()->distrust("a malformed reply");
     return Failure::unknown(errc::protocol_error, server.where() + ": " + std::string(what) + ": malformed reply");
-}
-
-void take_notes(ServerContext& server, KeyRange const& range, ReleaseNotes const& notes)
-{
-    if (notes.publish_refused)
-        server.publish_refused(channel_of(range));
-    if (!notes.line_refusal.empty())
-        note_line_refusal(server, range, notes.line_refusal);
 }
 
 void note_line_refusal(ServerContext& server, KeyRange const& range, std::string_view words)

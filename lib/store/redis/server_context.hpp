@@ -2,6 +2,7 @@
 #pragma once
 
 #include "key_names.hpp"
+#include "runtime/names.hpp"
 #include "store/redis/claim/range_cache.hpp"
 #include "store/redis/link/command_channel.hpp"
 #include "store/redis/link/connection.hpp"
@@ -40,28 +41,7 @@ struct ServerSettings {
     std::string fence = std::string(fence_counter);
 };
 
-/** A permission that the server refused to the user of one connection. It is not requested again on that connection,
- *  and is logged only the first time. */
-class RefusedOnConnection
-{
-public:
-    [[nodiscard]] bool is(std::uint64_t generation) const noexcept { return in_ != 0 && in_ == generation; }
-
-    /** @returns true the first time */
-    bool note(std::uint64_t generation) noexcept
-    {
-        in_ = generation;
-        return !std::exchange(logged_, true);
-    }
-
-private:
-    /// generation of the channel that was refused; 0: none
-    std::uint64_t in_ = 0;
-    bool logged_ = false;
-};
-
 struct ServerError;
-struct ReleaseNotes;
 
 /** One server, or the servers of one hash slot, as seen by the operations. Pending operations share it; everything
  *  runs on the strand. */
@@ -90,7 +70,16 @@ public:
     [[nodiscard]] Failure refuse(ServerError const& error, std::string_view what);
 
     /** False after publishing was refused on this connection. */
-    [[nodiscard]] bool may_publish() const noexcept { return !publish_.is(channel_->generation()); }
+    [[nodiscard]] bool may_publish() const noexcept { return !refuses(Refusals::Of::publish); }
+    /** False after the server refused PUBLISH in a script: a command of its own may do it. */
+    [[nodiscard]] bool publishes_in_scripts() const noexcept
+    {
+        return !refuses(Refusals::Of::publish_in_scripts) && !refuses(Refusals::Of::free_scripts);
+    }
+    /** False after the server refused the text of a script. */
+    [[nodiscard]] bool has_free_scripts() const noexcept { return !refuses(Refusals::Of::free_scripts); }
+    /** Records that PUBLISH is refused in scripts, and logs it once. */
+    void publish_in_scripts_refused(std::string_view why);
     /** Records that publishing was refused, and logs it once. */
     void publish_refused(std::string_view channel);
 
@@ -106,11 +95,11 @@ public:
      *  scripts from now on. */
     [[nodiscard]] Failure refuse_native(resp::Value const& error, std::string_view what);
 
-    /** False after the server or a proxy refused MULTI, EXEC or EVALSHA: scripts by text do the same. A refused EXEC
-     * ends the connection, so later connections do not try again. */
-    [[nodiscard]] bool has_transactions() const noexcept { return has_transactions_; }
-    /** Records that transactions are refused, and logs it. */
-    void transactions_refused(std::string_view why);
+    /** False after the server or a proxy refused MULTI, EXEC, or a script between them: scripts alone do the same. */
+    [[nodiscard]] bool has_transactions() const noexcept { return !refuses(Refusals::Of::transactions); }
+    /** Records that transactions are refused, and logs it once.
+     *  @param for_good  asking again would end the connection each time */
+    void transactions_refused(std::string_view why, bool for_good);
 
     /** True if claims can be closed after a failover; `marker` is the key that reveals one. */
     [[nodiscard]] bool delays_after_failover() const noexcept { return settings_.delay_after_failover; }
@@ -127,40 +116,33 @@ public:
     /** The name of this store in lines of waiters. */
     [[nodiscard]] std::string const& waiter() const noexcept { return settings_.waiter; }
     /** False after commands of the line were refused on this connection. */
-    [[nodiscard]] bool may_line_up() const noexcept { return !line_.is(channel_->generation()); }
-    /** The name for scripts that use the line; "": the line is not permitted. */
-    [[nodiscard]] std::string_view name_in_line() const noexcept
-    {
-        return may_line_up() ? std::string_view(settings_.waiter) : std::string_view();
-    }
+    [[nodiscard]] bool may_line_up() const noexcept { return !refuses(Refusals::Of::line); }
     /** Records that the line was refused, and logs it once. */
     void line_refused(std::string_view line, std::string_view why);
 
     /** False after the key of observers was refused on this connection. */
-    [[nodiscard]] bool may_write_watched() const noexcept { return !watched_.is(channel_->generation()); }
+    [[nodiscard]] bool may_write_watched() const noexcept { return !refuses(Refusals::Of::watched); }
     /** Records that the key of observers was refused, and logs it once. */
     void watched_refused(std::string_view key, std::string_view why);
 
 private:
+    [[nodiscard]] bool refuses(Refusals::Of what) const noexcept { return channel_->refusals().include(what); }
+
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<CommandChannel> channel_;
     RangeCache ranges_;
     ServerSettings settings_;
     Instant closed_until_ = Instant::min();
-    bool has_transactions_ = true;
-    RefusedOnConnection publish_;
-    RefusedOnConnection native_;
-    RefusedOnConnection line_;
-    RefusedOnConnection watched_;
 };
 using ServerPtr = std::shared_ptr<ServerContext>;
-
-/** Makes the failure of a request without a reply. */
-[[nodiscard]] Failure undelivered(Outcome const& outcome);
 
 /** Makes the failure of a request without a usable reply: none, an error, or a malformed one.
  *  @param what the key or range */
 [[nodiscard]] Failure failure_of(ServerContext& server, Outcome const& outcome, std::string_view what);
+
+/** As `failure_of`, for a call that frees a key. An error of a script that publishes may have freed the key, so the
+ *  outcome is unknown, and later scripts do not publish. */
+[[nodiscard]] Failure failure_of_release(ServerContext& server, Outcome const& outcome, std::string_view what);
 
 /** True if the server refused a call for several keys, and separate calls for each key may succeed. */
 [[nodiscard]] bool concerns_single_key(Outcome const& outcome);
@@ -183,10 +165,8 @@ template <class Reply>
 /** Makes the failure of a request with a malformed reply: it may have taken effect. Drops the connection. */
 [[nodiscard]] Failure nonsense(ServerContext& server, std::string_view what);
 
-/** Records missing permissions for the connection. Other errors of the line concern this call alone. */
-void take_notes(ServerContext& server, KeyRange const& range, ReleaseNotes const& notes);
-
-/** Records that the line was refused, if the error text says that a permission is missing. */
+/** Records that the line was refused, if the error text says that a permission is missing. Other errors concern this
+ *  call alone. */
 void note_line_refusal(ServerContext& server, KeyRange const& range, std::string_view words);
 
 } // namespace tenure::redis

@@ -3,90 +3,57 @@
 #include "operations.hpp"
 
 #include "key_names.hpp"
+#include "line_keys.hpp"
+#include "publish.hpp"
+#include "steps.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <store/ended_claim.hpp>
 
 #include <chrono>
-#include <memory>
-#include <string>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 namespace tenure::redis
 {
 
-namespace
+store::Request<CountedWithdrawReply> withdraw(ServerPtr server, WithdrawRequest request)
 {
-
-class Withdrawal : public std::enable_shared_from_this<Withdrawal>
-{
-public:
-    Withdrawal(ServerPtr server, WithdrawRequest request, CountedWithdrawal handler)
-        : server_(std::move(server))
-        , request_(std::move(request))
-        , handler_(std::move(handler))
-        , stem_(request_.notifications ? stem_of(*request_.range) : std::string())
-    {
-    }
-
-    void call_page()
-    {
+    CountedWithdrawReply all{Released{}};
+    LineKeys line;
+    for (std::uint32_t page = 0; page < page_count(*request.range);) {
+        bool const notifies = request.notifications && server->may_publish();
+        bool const with_line = notifies && line.declare(*server);
+        bool const by_script = with_line && server->publishes_in_scripts();
         ScriptCall call;
-        call.script = server_->announces_in_shard() ? &scripts::withdraw_in_shard() : &scripts::withdraw();
-        call.keys = server_->ranges().keys(request_.range, page_);
-        call.values.add(request_.owner)
-            .add(server_->name_in_line())
-            .add(server_->may_publish() ? std::string_view(stem_) : std::string_view());
-        if (request_.reuse_after > std::chrono::milliseconds{0})
-            call.values.add(resting_value(request_.owner)).add(request_.reuse_after.count());
-        call.not_after = request_.not_after;
+        call.script = server->announces_in_shard() ? &scripts::withdraw_in_shard() : &scripts::withdraw();
+        call.keys = server->ranges().keys(request.range, page);
+        if (with_line)
+            call.names.add(line_of(*request.range)).add(watched_key_of(*request.range));
+        call.values.add(request.owner).add(with_line ? how_to_publish(*server) : std::string_view());
+        if (request.reuse_after > std::chrono::milliseconds{0})
+            call.values.add(resting_value(request.owner)).add(request.reuse_after.count());
+        call.not_after = request.not_after;
         call.urgency = resp::Urgency::step;
-        run_script(server_->channel(), std::move(call), [self = shared_from_this()](Outcome&& outcome) {
-            self->answered(outcome);
-        });
-    }
-
-private:
-    void answered(Outcome const& outcome)
-    {
+        auto free_page = call_script(server, std::move(call));
+        auto const outcome = co_await free_page;
+        if (line.may_have_refused(*server, *request.range, outcome))
+            continue;
         auto const keys = outcome.succeeded() ? read_withdrawn_keys(outcome.reply) : std::nullopt;
         if (!keys) {
-            finish(failure_of(*server_, outcome, request_.range->describe()));
-            return;
+            all.reply = failure_of_release(*server, outcome, request.range->describe());
+            break;
         }
-        freed_ += keys->count;
-        take_notes(*server_, *request_.range, keys->notes);
-        if (++page_ < page_count(*request_.range))
-            call_page();
-        else
-            finish(Released{});
+        all.freed += keys->count;
+        if (with_line)
+            follow_up(server, *request.range, keys->notes, 0, by_script);
+        else if (keys->count > 0 && notifies)
+            publish(server, *request.range, message_for_all);
+        ++page;
     }
-
-    void finish(WithdrawReply reply) { std::move(handler_)(std::move(reply), freed_); }
-
-    ServerPtr server_;
-    WithdrawRequest request_;
-    CountedWithdrawal handler_;
-    /// empty: no waiter to notify
-    std::string stem_;
-    std::uint32_t page_ = 0;
-    std::uint32_t freed_ = 0;
-};
-
-} // namespace
-
-void withdraw(ServerPtr const& server, WithdrawRequest request, ReplyHandler<WithdrawReply> handler)
-{
-    withdraw_counted(
-        server, std::move(request), [handler = std::move(handler)](WithdrawReply&& reply, std::uint32_t) mutable {
-            std::move(handler)(std::move(reply));
-        });
-}
-
-void withdraw_counted(ServerPtr const& server, WithdrawRequest request, CountedWithdrawal handler)
-{
-    std::make_shared<Withdrawal>(server, std::move(request), std::move(handler))->call_page();
+    co_return std::move(all);
 }
 
 } // namespace tenure::redis

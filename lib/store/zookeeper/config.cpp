@@ -59,8 +59,8 @@ TtlLimits limits_of(ZookeeperConfig const& config) noexcept
 {
     // the library refuses shorter ttls for every store
     return {
-        std::max<std::chrono::milliseconds>(config.shortest_ttl > 0ms ? config.shortest_ttl : config.tick * 2, 100ms),
-        config.longest_ttl > 0ms ? config.longest_ttl : config.tick * 20};
+        std::max<std::chrono::milliseconds>(config.shortest_ttl.value_or(config.tick * 2), 100ms),
+        config.longest_ttl.value_or(config.tick * 20)};
 }
 
 void check_config(ZookeeperConfig const& config)
@@ -75,10 +75,8 @@ void check_config(ZookeeperConfig const& config)
             prefix + (config.username.empty() ? "username" : "password"), "",
             "must be given where there is a " + std::string(config.username.empty() ? "password" : "username"));
     check_duration(prefix + "tick", config.tick, 10ms, 60s);
-    if (config.shortest_ttl != 0ms)
-        check_duration(prefix + "shortest_ttl", config.shortest_ttl, 100ms, 24h);
-    if (config.longest_ttl != 0ms)
-        check_duration(prefix + "longest_ttl", config.longest_ttl, 100ms, 24h);
+    check_duration(prefix + "shortest_ttl", config.shortest_ttl.value_or(100ms), 100ms, 24h);
+    check_duration(prefix + "longest_ttl", config.longest_ttl.value_or(100ms), 100ms, 24h);
     auto const limits = limits_of(config);
     if (limits.shortest > limits.longest)
         refuse_config(

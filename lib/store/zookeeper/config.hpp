@@ -2,6 +2,8 @@
 // Config of ZooKeeper: parsing of URLs, checks, and its name.
 #pragma once
 
+#include "runtime/names.hpp"
+
 #include <config/url.hpp>
 
 #include <tenure/backend/backend.hpp>

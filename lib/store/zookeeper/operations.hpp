@@ -2,6 +2,7 @@
 // The operations on an ensemble: claim, renew, release, withdraw, inspect, evict, examine.
 #pragma once
 
+#include "runtime/names.hpp"
 #include "store/zookeeper/session/ensemble.hpp"
 
 #include <store/request.hpp>

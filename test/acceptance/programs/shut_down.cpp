@@ -127,7 +127,7 @@ asio::awaitable<void> run_in_pool(tenure::Store store, milliseconds ttl, Stage& 
 {
     auto const pool = pool_of(std::move(store), "shut-down-run:", ttl);
     auto body = [&stage](tenure::Slot&) { return until_cancelled(stage); };
-    co_await pool.async_run(std::move(body), asio::use_awaitable);
+    co_await async_run(pool, std::move(body), asio::use_awaitable);
 }
 
 asio::awaitable<void> work_under_lease(tenure::Store store, milliseconds ttl, Stage& stage)
@@ -136,7 +136,7 @@ asio::awaitable<void> work_under_lease(tenure::Store store, milliseconds ttl, St
     auto lease = co_await lock.async_acquire(forever(), asio::use_awaitable);
     stage.ready.set_value();
     auto body = [&stage](tenure::Lease&) { return until_cancelled(stage); };
-    co_await tenure::with_lease(std::move(lease), std::move(body), asio::use_awaitable);
+    co_await tenure::async_with_lease(std::move(lease), std::move(body), asio::use_awaitable);
 }
 
 asio::awaitable<void> release(tenure::Store store, milliseconds ttl, Stage& stage)
@@ -270,7 +270,7 @@ public:
             if (std::getenv("SHUT_DOWN_LOG") != nullptr)
                 std::clog << (name + ": " + std::string(to_string(level)) + " " + std::string(line) + "\n");
         };
-        auto store = tenure::connect(context_.get_executor(), url, std::move(options));
+        auto store = tenure::open_store(context_.get_executor(), url, std::move(options));
         statistics_ = store;
         asio::co_spawn(
             context_, operation(name_, std::move(store), ttl, stage_),

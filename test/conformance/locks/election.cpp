@@ -4,6 +4,7 @@
 
 #include <tenure/election.hpp>
 #include <tenure/errc.hpp>
+#include <tenure/run.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -23,6 +24,8 @@
 
 namespace tenure::test
 {
+
+namespace asio = boost::asio;
 
 using namespace std::chrono_literals;
 
@@ -90,7 +93,7 @@ TEST_CASE("programs see who leads and where, and its successor after it has resi
         CHECK(token == a.lease.fencing_token());
     b.campaign();
     programs.run_for(300ms);
-    CHECK_FALSE(b.lease);
+    CHECK(b.lease.empty());
     a.lease.async_release([](error_code, ReleaseOutcome) {});
     // the handlers of the followers may run after `leader()` has changed
     programs.run_until([&] { return a.sees("b") && b.sees("b") && a.heard_of("b") && b.heard_of("b"); });
@@ -121,12 +124,13 @@ TEST_CASE("a program that leads by async_run campaigns again after it has lost t
         co_await timer.async_wait(asio::use_awaitable);
     };
     asio::cancellation_signal stop;
-    a.election.async_run(
-        work, asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr failure) { ended = failure; }));
+    async_run(a.election, work, asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr failure) {
+                  ended = failure;
+              }));
     programs.run_until([&] { return owners.size() == 1 && b.sees("a"); });
     std::optional<error_code> evicted;
     b.store.async_evict(
-        b.election.range(), 0, owners.front(), "operator",
+        {.range = b.election.range(), .owner = owners.front()}, "operator",
         [&](error_code error, std::chrono::milliseconds) { evicted = error; });
     programs.run_until([&] { return evicted.has_value(); });
     REQUIRE(evicted == error_code());

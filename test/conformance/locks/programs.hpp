@@ -20,6 +20,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 /** Programs that use the subject's store through the public classes, each with a store of its own. They share one event
  * loop, which runs only inside of these functions. */
 class Programs : Immovable
@@ -38,7 +40,7 @@ public:
 
     [[nodiscard]] Store open(std::string worker_name)
     {
-        auto runtime = make_runtime(context_);
+        auto runtime = backend::make_runtime(context_);
         auto backend = subject_->connect(runtime);
         no_detach_ = backend->capabilities().no_detach;
         return {std::move(runtime), std::move(backend), StoreOptions{.worker_name = std::move(worker_name)}};

@@ -33,9 +33,9 @@ struct Worker {
 
     void ask()
     {
-        lock.async_acquire(holder, 20s, [this](error_code error, Hold hold) {
+        lock.async_acquire(holder, 20s, [this](error_code error, ReentrantLease hold) {
             errors.push_back(error);
-            if (hold)
+            if (!hold.empty())
                 holds.push_back(std::move(hold));
         });
     }
@@ -44,7 +44,7 @@ struct Worker {
     ReentrantLock lock;
     Holder holder;
     std::vector<error_code> errors;
-    std::vector<Hold> holds;
+    std::vector<ReentrantLease> holds;
 };
 
 } // namespace
@@ -87,7 +87,7 @@ TEST_CASE("a holder that acquires a lock right after its last release gets anoth
     auto const token = worker.holds.front().fencing_token();
     worker.holds.clear();
     std::optional<error_code> tried;
-    worker.lock.async_try_acquire(worker.holder, [&](error_code error, std::optional<Hold> hold) {
+    worker.lock.async_try_acquire(worker.holder, [&](error_code error, std::optional<ReentrantLease> hold) {
         tried = error;
         if (hold)
             worker.holds.push_back(std::move(*hold));
@@ -107,7 +107,7 @@ TEST_CASE("a loss reaches all Holds, and the holder begins anew when they are go
     programs.run_until([&] { return worker.holds.size() == 2; });
     std::optional<error_code> evicted;
     worker.store.async_evict(
-        worker.lock.range(), 0, worker.holds.front().owner(), "test",
+        {.range = worker.lock.range(), .owner = worker.holds.front().owner()}, "test",
         [&](error_code error, std::chrono::milliseconds) { evicted = error; });
     programs.run_until([&] { return evicted.has_value(); });
     REQUIRE(evicted == error_code());

@@ -40,11 +40,11 @@ struct Dividing {
     [[nodiscard]] bool excludes(MultiLock const& held, MultiLock const& other)
     {
         auto first = try_once(programs, held);
-        if (!first)
+        if (first.empty())
             throw std::logic_error("the first of two sets was not granted");
         auto second = try_once(programs, other);
-        bool const excluded = !second;
-        if (second)
+        bool const excluded = second.empty();
+        if (!second.empty())
             (void)release(programs, second);
         (void)release(programs, first);
         return excluded;
@@ -150,14 +150,14 @@ TEST_CASE("work that ends by leaving its window's key to expire runs once in tha
         return result;
     };
     auto lease = run(dividing.here, scheduled);
-    REQUIRE(lease);
+    REQUIRE_FALSE(lease.empty());
     std::optional<error_code> detached;
     lease.async_detach(1h, [&](error_code error) { detached = error; });
     programs.run_until([&] { return detached.has_value(); });
     if (auto const* const reason = programs.no_detach()) {
         CHECK(detached == make_error_code(boost::system::errc::operation_not_supported));
         CHECK(lease.valid());
-        CHECK_FALSE(run(dividing.elsewhere, scheduled));
+        CHECK(run(dividing.elsewhere, scheduled).empty());
         SKIP(reason);
     }
     CHECK(detached == error_code());
@@ -165,10 +165,10 @@ TEST_CASE("work that ends by leaving its window's key to expire runs once in tha
     // the program that ran it ends
     lease = Lease();
     dividing.here = programs.open("restarted");
-    CHECK_FALSE(run(dividing.here, scheduled));
-    CHECK_FALSE(run(dividing.elsewhere, scheduled + 29min));
-    CHECK_FALSE(try_once(programs, hourly.for_item(scheduled)));
-    CHECK(run(dividing.elsewhere, scheduled + 30min));
+    CHECK(run(dividing.here, scheduled).empty());
+    CHECK(run(dividing.elsewhere, scheduled + 29min).empty());
+    CHECK(try_once(programs, hourly.for_item(scheduled)).empty());
+    CHECK_FALSE(run(dividing.elsewhere, scheduled + 30min).empty());
 }
 
 } // namespace tenure::test

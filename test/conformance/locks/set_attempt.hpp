@@ -18,6 +18,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 /** An acquisition of several keys, and its result. It must stay where it is until it has ended. */
 struct SetAttempt {
     std::optional<error_code> error;

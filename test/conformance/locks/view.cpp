@@ -72,7 +72,7 @@ TEST_CASE("a View sees what another program acquires and releases", "[view]")
 
     std::optional<Slot> slot;
     pool.async_acquire(20s, [&](error_code, Slot granted) { slot.emplace(std::move(granted)); });
-    programs.run_until([&] { return slot && *slot; });
+    programs.run_until([&] { return slot && !slot->empty(); });
     programs.run_until([&] { return onlooker.sees_held(slot->id()); });
     auto const& key = onlooker.last.keys[slot->id()];
     CHECK(key.index == slot->id());
@@ -95,7 +95,7 @@ TEST_CASE("a View with a long refresh learns of a release by its announcement", 
     Lock const lock(holder, {.key = programs.key("job"), .ttl = 30s});
     Lease lease;
     lock.async_acquire([&](error_code, Lease granted) { lease = std::move(granted); });
-    programs.run_until([&] { return static_cast<bool>(lease); });
+    programs.run_until([&] { return !lease.empty(); });
     Onlooker onlooker(Lock(follower, {.key = programs.key("job"), .ttl = 30s}), {.refresh = 1h});
     programs.run_until([&] { return onlooker.sees_held(0); });
     // its subscription comes into force

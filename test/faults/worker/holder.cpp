@@ -17,6 +17,8 @@
 namespace tenure::faults
 {
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 using test::boottime_ns;
 
@@ -87,7 +89,7 @@ asio::awaitable<void> Holder::take_turn()
 {
     Hold hold;
     hold.lease = co_await acquire(hold.cell);
-    if (!hold.lease) {
+    if (hold.lease.empty()) {
         co_await pause(random_.between(5ms, 40ms));
         co_return;
     }

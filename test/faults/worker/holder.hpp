@@ -24,6 +24,8 @@
 namespace tenure::faults
 {
 
+namespace asio = boost::asio;
+
 /** The state that the tasks of one worker share. */
 struct Workplace {
     Arena arena;

@@ -145,7 +145,7 @@ try {
     auto const command = read(argument);
     asio::io_context context{1};
     auto worker = std::make_unique<Worker>(
-        context, tenure::connect(context.get_executor(), command.url, {.log = tenure::silent_log_sink()}), command);
+        context, tenure::open_store(context.get_executor(), command.url, {.log = tenure::silent_log_sink()}), command);
     context.run();
     worker->rethrow();
 } catch (std::exception const& error) {

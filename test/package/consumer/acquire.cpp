@@ -105,7 +105,7 @@ int main()
     try {
         asio::io_context context;
         tenure::SlotPool const pool{
-            tenure::connect(context.get_executor(), "memory://"), {.prefix = "consumer:", .size = 1}};
+            tenure::open_store(context.get_executor(), "memory://"), {.prefix = "consumer:", .size = 1}};
         asio::co_spawn(context, by_coroutine(pool), [](std::exception_ptr failure) {
             if (failure)
                 std::rethrow_exception(failure);

@@ -38,7 +38,7 @@ void expect_feature(boost::asio::io_context& context, char const* url, bool is_i
 {
     std::string refusal;
     try {
-        (void)tenure::connect(context.get_executor(), url);
+        (void)tenure::open_store(context.get_executor(), url);
     } catch (std::invalid_argument const& failure) {
         refusal = failure.what();
     }
@@ -49,7 +49,7 @@ void expect_feature(boost::asio::io_context& context, char const* url, bool is_i
 
 void expect_errors(boost::asio::io_context& context)
 {
-    tenure::Lock const lock{tenure::connect(context.get_executor(), "memory://"), {.key = "errors"}};
+    tenure::Lock const lock{tenure::open_store(context.get_executor(), "memory://"), {.key = "errors"}};
     tenure::Lease held;
     lock.async_acquire([&held](tenure::error_code, tenure::Lease granted) { held = std::move(granted); });
     tenure::error_code late;

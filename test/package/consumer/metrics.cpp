@@ -11,7 +11,7 @@
 int main()
 {
     boost::asio::io_context context;
-    auto const store = tenure::connect(context, "memory://");
+    auto const store = tenure::open_store(context, "memory://");
     tenure::Lock const lock(store, {.key = "k"});
     tenure::prometheus::Collector collector;
     collector.add(store);

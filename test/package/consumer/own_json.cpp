@@ -12,7 +12,7 @@
 int main()
 {
     boost::asio::io_context context;
-    auto const store = tenure::connect(context.get_executor(), "memory://");
+    auto const store = tenure::open_store(context.get_executor(), "memory://");
     auto const document = boost::json::parse(R"({"slots": [0, 1, 2]})");
     bool const right = document.at("slots").as_array().size() == 3 && !store.describe().empty();
     std::puts(right ? "a Boost.JSON of its own beside tenure's" : "wrong");

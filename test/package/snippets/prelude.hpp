@@ -45,8 +45,8 @@ namespace reader
 namespace asio = boost::asio;
 using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
+using tenure::async_with_lease;
 using tenure::cancel_on;
-using tenure::with_lease;
 
 // NOLINTBEGIN: only declared
 extern asio::any_io_executor executor;

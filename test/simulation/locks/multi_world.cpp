@@ -17,6 +17,8 @@
 namespace tenure::simulation
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 
@@ -130,7 +132,7 @@ void MultiWorld::acquired(Worker& worker, std::shared_ptr<Attempt> const& attemp
         return;
     expect(!std::exchange(attempt->done, true), "S14: the handler of an acquisition was called twice");
     trace(2 + static_cast<std::uint64_t>(error.value()));
-    expect(!error == static_cast<bool>(set), "S9: an error came with a set, or the set is missing");
+    expect(!error == !set.empty(), "S9: an error came with a set, or the set is missing");
     expect(
         error != asio::error::operation_aborted || attempt->cancelled,
         "S9: an acquisition of several keys ended as cancelled, and was not");
@@ -168,7 +170,7 @@ void MultiWorld::give_up(Worker& worker)
 {
     // a grant at this instant counts for the library already
     time_.run_ready();
-    if (!worker.set)
+    if (worker.set.empty())
         return;
     trace(101);
     auto set = std::move(worker.set);

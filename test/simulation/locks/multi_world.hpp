@@ -27,6 +27,8 @@
 namespace tenure::simulation
 {
 
+namespace asio = boost::asio;
+
 /** MultiLocks over a few keys, and a checker that compares what their users are given with what the store knows. */
 class MultiWorld
 {

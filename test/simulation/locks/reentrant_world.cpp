@@ -25,6 +25,8 @@
 namespace tenure::simulation
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 
@@ -58,7 +60,7 @@ struct Place {
         asio::cancellation_signal cancel;
     };
     std::list<std::shared_ptr<Asking>> asking;
-    std::vector<Hold> holds;
+    std::vector<ReentrantLease> holds;
 };
 
 class ReentrantWorld
@@ -71,7 +73,7 @@ public:
 private:
     void operate();
     void ask(Place& place);
-    void asked(Place& place, Place::Asking& asking, error_code error, Hold hold);
+    void asked(Place& place, Place::Asking& asking, error_code error, ReentrantLease hold);
     void cancel(Place& place);
     void end(Place& place);
     void disturb();
@@ -152,7 +154,8 @@ void ReentrantWorld::ask(Place& place)
     auto const kind = random_.below(10);
     bool const is_try = kind < 2;
     options.wait = is_try ? 0ms : kind < 9 ? any_time(3000) : forever;
-    options.ttl = random_.below(10) == 0 ? ttl : 0ms;
+    if (random_.below(10) == 0)
+        options.ttl = ttl;
     if (random_.below(20) == 0)
         options.ttl = other_ttl;
     asking->ends_at = options.wait == forever ? Instant::max()
@@ -160,16 +163,16 @@ void ReentrantWorld::ask(Place& place)
                                               : time_.now() + *options.wait;
     auto const held = !place.holds.empty();
     auto const lost = held && place.holds.front().token().cancelled();
-    auto const refused_for_ttl = held && !lost && options.ttl != 0ms && options.ttl != place.holds.front().ttl();
+    auto const refused_for_ttl = held && !lost && options.ttl && options.ttl != place.holds.front().ttl();
     place.asking.push_back(asking);
     note(1);
-    auto handler = [this, &place, asking, held, lost, refused_for_ttl](error_code error, Hold hold) {
+    auto handler = [this, &place, asking, held, lost, refused_for_ttl](error_code error, ReentrantLease hold) {
         if (lost)
             expect(error == errc::lease_lost, "S16: a holder of a lost lease got something else than lease_lost");
         else if (refused_for_ttl)
             expect(error == boost::system::errc::invalid_argument, "S16: another ttl was not refused");
         else if (held)
-            expect(!error && hold, "S16: a holder was not given what it holds");
+            expect(!error && !hold.empty(), "S16: a holder was not given what it holds");
         else
             expect(error != errc::lease_lost, "S16: a holder that held nothing was told of a loss");
         asked(place, *asking, error, std::move(hold));
@@ -179,9 +182,10 @@ void ReentrantWorld::ask(Place& place)
         place.lock->async_try_acquire(
             *place.holder, options,
             asio::bind_cancellation_slot(
-                slot, [handler = std::move(handler)](error_code error, std::optional<Hold> hold) mutable {
+                slot, [handler = std::move(handler)](error_code error, std::optional<ReentrantLease> hold) mutable {
                     auto const busy = !error && !hold;
-                    handler(busy ? make_error_code(errc::timed_out) : error, std::move(hold).value_or(Hold()));
+                    handler(
+                        busy ? make_error_code(errc::timed_out) : error, std::move(hold).value_or(ReentrantLease()));
                 }));
     else
         place.lock->async_acquire(*place.holder, options, asio::bind_cancellation_slot(slot, std::move(handler)));
@@ -192,7 +196,7 @@ void ReentrantWorld::ask(Place& place)
     }
 }
 
-void ReentrantWorld::asked(Place& place, Place::Asking& asking, error_code error, Hold hold)
+void ReentrantWorld::asked(Place& place, Place::Asking& asking, error_code error, ReentrantLease hold)
 {
     expect(!asking.done, "S14: the handler of an acquisition was called twice");
     asking.done = true;
@@ -200,7 +204,7 @@ void ReentrantWorld::asked(Place& place, Place::Asking& asking, error_code error
     note(2 + static_cast<std::uint64_t>(error.value()));
     expect(asking.ends_at == Instant::max() || time_.now() <= asking.ends_at + slack, "S9: a wait ended too late");
     expect(error != asio::error::operation_aborted || asking.cancelled, "S9: a wait ended as cancelled, and was not");
-    expect(!error == static_cast<bool>(hold), "S9: an error came with a Hold, or a Hold is missing");
+    expect(!error == !hold.empty(), "S9: an error came with a ReentrantLease, or a ReentrantLease is missing");
     if (error) {
         ++outcome_.counts["refusals"];
         return;
@@ -249,7 +253,7 @@ void ReentrantWorld::end(Place& place)
     auto const token = hold.token();
     auto const kind = random_.below(3);
     if (kind == 0) {
-        hold = Hold();
+        hold = ReentrantLease();
     } else {
         auto const signal = std::make_shared<asio::cancellation_signal>();
         auto const told = std::make_shared<std::optional<ReleaseOutcome>>();
@@ -261,7 +265,7 @@ void ReentrantWorld::end(Place& place)
                         (outcome == ReleaseOutcome::still_held) != last,
                         "S16: a release says wrongly whether others hold the key");
             }));
-        expect(!hold.valid() && hold.depth() == 0, "S16: a released Hold goes on");
+        expect(!hold.valid() && hold.depth() == 0, "S16: a released ReentrantLease goes on");
         if (kind == 1)
             signal->emit(asio::cancellation_type::terminal);
         if (!last) {
@@ -312,7 +316,7 @@ void ReentrantWorld::wake_at(Place& place)
 {
     auto const depth = place.holds.size();
     for (auto const& hold : place.holds) {
-        expect(hold.depth() == depth, "S16: a Hold counts wrongly");
+        expect(hold.depth() == depth, "S16: a ReentrantLease counts wrongly");
         expect(
             hold.token().cancelled() == place.holds.front().token().cancelled(), "S16: a loss reaches some Holds only");
         for (auto const& other : places_)
@@ -347,7 +351,7 @@ void ReentrantWorld::finish()
     for (auto& place : places_) {
         auto const asking = std::make_shared<Place::Asking>();
         asking->ends_at = Instant::max();
-        place.lock->async_acquire(*place.holder, 5s, [this, &place, asking](error_code error, Hold hold) {
+        place.lock->async_acquire(*place.holder, 5s, [this, &place, asking](error_code error, ReentrantLease hold) {
             expect(!error, "L1: a free key is not granted");
             asked(place, *asking, error, std::move(hold));
         });

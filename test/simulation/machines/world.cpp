@@ -3,7 +3,6 @@
 #include "small_world.hpp"
 
 #include "random.hpp"
-
 #include <engine/machines/release_machine.hpp>
 #include <engine/machines/turn_machine.hpp>
 
@@ -14,6 +13,8 @@
 
 namespace tenure::simulation
 {
+
+using namespace backend; // NOLINT(google-build-using-namespace): it speaks of the seam all the time
 
 namespace
 {

@@ -6,7 +6,7 @@
 #include "../access.hpp"
 #include "../message.hpp"
 
-#include <tenure/stores/redis_config.hpp>
+#include <tenure/stores/redis.hpp>
 
 #include <array>
 #include <cstdint>

@@ -35,6 +35,9 @@ std::string sha1_of(std::string_view text)
 
 Reply RedisServer::eval(Words const& words)
 {
+    if (settings_.strictness == Strictness::text && !passes_check(words[1]))
+        return Reply::error("ERR bad lua script for redis cluster, all the keys that the script uses should be passed "
+                            "using the KEYS array");
     auto [sum, is_new] = sums_.try_emplace(words[1]);
     if (is_new)
         sum->second = sha1_of(words[1]);
@@ -46,7 +49,9 @@ Reply RedisServer::evalsha(Words const& words)
 {
     auto const found = scripts_.find(words[1]);
     if (found == scripts_.end()) {
-        now_.effects.push_back({Effect::Kind::unknown_script, {}, owner_id(words[1]), 0, now_.written});
+        // a script whose text is refused is unknown for ever
+        if (settings_.strictness != Strictness::text)
+            now_.effects.push_back({Effect::Kind::unknown_script, {}, owner_id(words[1]), 0, now_.written});
         return Reply::error("NOSCRIPT No matching script. Please use EVAL.");
     }
     // a copy: the script may flush the cache
@@ -77,6 +82,7 @@ Reply RedisServer::run_script(std::string const& sha, std::string const& text, W
     if (count > words.size() - 3)
         return Reply::error("ERR Number of keys can't be greater than number of args");
     auto const first_value = words.begin() + 3 + static_cast<std::ptrdiff_t>(count);
+    declared_ = std::span(words).subspan(3, count);
     Reply reply;
     Lua::Error error;
     if (lua_.run(text, {words.begin() + 3, first_value}, {first_value, words.end()}, *this, reply, error))

@@ -59,6 +59,7 @@ void RedisServer::begin(Settings const& settings, LocalClock clock, std::size_t 
     scripts_.clear();
     names_ = {};
     tokens_.begin();
+    unpublished_ = {};
     now_ = {};
 }
 
@@ -172,18 +173,28 @@ void RedisServer::note_kind(Session& session, Words const& words)
     };
     std::size_t count = 0;
     std::from_chars(words[2].data(), words[2].data() + words[2].size(), count);
-    for (std::size_t at = 3; at < 3 + count && at < words.size(); ++at)
-        if (is(redis::scripts::renew()))
+    auto const values = 3 + count;
+    if (is(redis::scripts::renew()))
+        for (std::size_t at = 3; at < values; ++at)
             renews(words[at], words.at(at + count + 1));
-        else if (is(redis::scripts::release()))
-            releases(words[at], words.at(at + count));
-        else if (is(redis::scripts::withdraw()))
-            releases(words[at], words.at(3 + count));
+    else if (is(redis::scripts::release()))
+        releases(words.at(values - 1), words.at(values));
+    else if (is(redis::scripts::release_each()))
+        for (std::size_t at = 3 + 2 * (count + 1 - (words.size() - values)), owner = values + 1; at < values; ++at)
+            releases(words[at], words.at(owner++));
+    else if (is(redis::scripts::withdraw()))
+        for (std::size_t at = 3; at < values; ++at)
+            releases(words[at], words.at(values));
+}
+
+RedisServer::Execution::Freed& RedisServer::freed_for(RangeId range)
+{
+    return (publishes_in_scripts() ? now_.freed : unpublished_).at(static_cast<std::size_t>(range));
 }
 
 void RedisServer::look_at_named(RangeId range, std::vector<Place> const& named)
 {
-    auto& freed = now_.freed.at(static_cast<std::size_t>(range));
+    auto& freed = freed_for(range);
     for (auto const& one : named) {
         if (freed.named == freed.owners.size()) {
             // it asks at once, once: before a key is free in vain
@@ -200,8 +211,15 @@ void RedisServer::look_at_named(RangeId range, std::vector<Place> const& named)
 
 void RedisServer::look_at_freed()
 {
-    // polls would hide a missing notification
     for (auto const range : {RangeId::job, RangeId::plain, RangeId::slots}) {
+        if (!publishes_in_scripts()) {
+            // the client publishes what was popped, unless it dies before
+            auto& freed = now_.freed.at(static_cast<std::size_t>(range));
+            auto& owners = unpublished_.at(static_cast<std::size_t>(range)).owners;
+            owners.insert(owners.end(), freed.owners.begin(), freed.owners.end());
+            continue;
+        }
+        // polls would hide a missing notification
         auto const& freed = now_.freed.at(static_cast<std::size_t>(range));
         if (freed.named < freed.popped || (freed.named < freed.owners.size() && !line(range).empty()))
             world().checker.violate(
@@ -329,6 +347,16 @@ std::optional<Reply> RedisServer::refused(Words const& words, bool in_script)
     return std::nullopt;
 }
 
+std::span<std::string const> RedisServer::keys_of(Words const& words)
+{
+    auto const arguments = std::span(words).subspan(1);
+    auto const& name = words.front();
+    if (name == "TIME" || name == "PUBLISH")
+        return {};
+    bool const are_all = name == "MGET" || name == "EXISTS" || name == "DEL" || name == "UNLINK";
+    return are_all ? arguments : arguments.first(std::min<std::size_t>(arguments.size(), 1));
+}
+
 Reply RedisServer::run(Words const& words)
 {
     return (this->*std::ranges::find(commands(), words.front(), &Command::name)->run)(words);
@@ -340,6 +368,14 @@ Reply RedisServer::call(Words const& words)
         return Reply::error("ERR Please specify at least one argument for this redis lib call");
     if (auto refusal = refused(words, true))
         return std::move(*refusal);
+    if (!publishes_in_scripts() && words.front() == "PUBLISH")
+        return Reply::error("ERR This Redis command is not allowed from script");
+    for (auto const& key : keys_of(words))
+        if (std::ranges::find(declared_, key) == declared_.end()) {
+            world().checker.violate(
+                Rule::s14, "a script calls " + words.front() + " for " + key + ", which is not in its KEYS");
+            return Reply::error("ERR Script attempted to access the undeclared key '" + key + "'");
+        }
     return run(words);
 }
 

@@ -125,6 +125,8 @@ private:
     void serve(Session& session, Request const& request);
     [[nodiscard]] std::optional<Reply> refused(Words const& words, bool in_script);
     [[nodiscard]] Reply run(Words const& words);
+    /// those of a command that a script may call
+    [[nodiscard]] static std::span<std::string const> keys_of(Words const& words);
     void note_kind(Session& session, Words const& words);
     void note_served(Session const& session, std::string_view command);
     [[nodiscard]] std::optional<Reply> refusal_of(Command const& command) const;
@@ -143,6 +145,12 @@ private:
     Reply publish(Words const& words);
     /// the stores that the message names; empty: it is for all
     [[nodiscard]] std::vector<Place> named_by(std::string_view message, RangeId range) const;
+    [[nodiscard]] bool publishes_in_scripts() const noexcept
+    {
+        return settings_.strictness != Strictness::publish && settings_.strictness != Strictness::text;
+    }
+    /// the keys for which names may be published now
+    [[nodiscard]] Execution::Freed& freed_for(RangeId range);
     /// these names are published
     void look_at_named(RangeId range, std::vector<Place> const& named);
     /// a request is done
@@ -220,7 +228,11 @@ private:
     std::array<std::map<std::string, Place, std::less<>>, range_count> names_;
     TokenBook tokens_;
     Lua lua_;
+    /// KEYS of the script that runs now
+    std::span<std::string const> declared_;
     Execution now_;
+    /// of earlier requests, where scripts do not publish
+    std::array<Execution::Freed, range_count> unpublished_{};
     Refusal refusal_ = Refusal::misconf;
 };
 

@@ -30,6 +30,9 @@ RedisSettings make_redis_settings(std::uint64_t seed)
     client.database = random.below(3) == 0 ? 1 + random.below(5) : 0;
     client.connect_timeout = std::chrono::milliseconds(random.between(300, 1500));
     client.reconnect_backoff = std::chrono::milliseconds(random.between(20, 200));
+    // dice of its own: the rest of a seed's world stays
+    if (Random strict(seed, 10); strict.below(4) == 0)
+        settings.strictness = static_cast<Strictness>(1 + strict.below(4));
     return settings;
 }
 
@@ -39,7 +42,7 @@ std::string describe(RedisSettings const& settings)
     return ", " + std::string(flavor.server) + " " + std::string(flavor.version) +
            (settings.client.password.empty() ? "" : ", password") + ", database " +
            std::to_string(settings.client.database) + ", connects within " +
-           std::to_string(settings.client.connect_timeout.count()) + " ms";
+           std::to_string(settings.client.connect_timeout.count()) + " ms" + std::string(describe(settings.strictness));
 }
 
 } // namespace tenure::simulation

@@ -1,7 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/stores/redis_config.hpp>
+#include "strictness.hpp"
+
+#include <tenure/stores/redis.hpp>
 
 #include <cstdint>
 #include <string>
@@ -31,6 +33,7 @@ struct Flavor {
 /** The settings of the server of a world and of its clients, drawn from the seed. */
 struct RedisSettings {
     Flavor flavor;
+    Strictness strictness = Strictness::as_redis;
     RedisConfig client;
 };
 

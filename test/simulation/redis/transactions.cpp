@@ -32,6 +32,10 @@ Reply RedisServer::answer(Words const& words)
     }
     if (!transaction || ends_or_begins(words.front()))
         return run(words);
+    if (settings_.strictness == Strictness::queueing && words.front().starts_with("EVAL")) {
+        transaction->refused = true;
+        return Reply::error("ERR " + words.front() + " is not allowed in a transaction");
+    }
     transaction->queued.push_back(words);
     return {Reply::Kind::status, "QUEUED", 0, {}};
 }
@@ -83,7 +87,10 @@ Reply RedisServer::exec(Words const&)
     for (auto const& words : transaction.queued) {
         now_.words = &words;
         note_kind(session, words);
-        results.elements.push_back(run(words));
+        if (settings_.strictness == Strictness::exec && words.front().starts_with("EVAL"))
+            results.elements.push_back(Reply::error("ERR " + words.front() + " is not allowed in a transaction"));
+        else
+            results.elements.push_back(run(words));
         note_served(session, words.front());
     }
     // a draw without a granted key has no holder

@@ -321,10 +321,14 @@ std::string SlowServer::call_script(Words const& words)
         return bulk(std::to_string(++token_));
     if (is_renewal(words))
         return renew(words);
+    auto const keys = std::stoul(words.at(2));
     if (is(redis::scripts::release()))
-        return release(words);
+        return bulk(release(words.at(2 + keys), words.at(3 + keys)) ? "1" : "0");
+    if (is(redis::scripts::release_each()))
+        return release_each(words);
     if (is(redis::scripts::withdraw())) {
-        auto const mine = std::erase_if(keys_, [&](auto const& entry) { return entry.second.owner == words.at(4); });
+        auto const mine =
+            std::erase_if(keys_, [&](auto const& entry) { return entry.second.owner == words.at(3 + keys); });
         return bulk(std::to_string(mine));
     }
     // the login's script, which does nothing
@@ -333,11 +337,11 @@ std::string SlowServer::call_script(Words const& words)
     // a claim that searches for its owner first
     ++seen_.claims_repeated;
     auto const now = runtime_->now();
-    auto const& key = words.at(3);
+    auto const& [key, owner] = std::pair(words.at(2 + keys), words.at(3 + keys));
     auto* const entry = held(key);
-    if (entry != nullptr && entry->owner != words.at(4))
+    if (entry != nullptr && entry->owner != owner)
         return "*3\r\n:-1\r\n:1000\r\n:0\r\n";
-    keys_[key] = {words.at(4), now + std::chrono::milliseconds(std::stol(words.at(5)))};
+    keys_[key] = {owner, now + std::chrono::milliseconds(std::stol(words.at(4 + keys)))};
     return "*2\r\n:0\r\n" + bulk(std::to_string(++token_));
 }
 
@@ -358,18 +362,23 @@ std::string SlowServer::renew(Words const& words)
     return bulk(flags);
 }
 
-std::string SlowServer::release(Words const& words)
+bool SlowServer::release(std::string const& key, std::string const& owner)
 {
-    auto const count = std::stoul(words.at(2));
+    auto* const entry = held(key);
+    bool const is_owner = entry != nullptr && entry->owner == owner;
+    if (is_owner)
+        keys_.erase(key);
+    return is_owner;
+}
+
+std::string SlowServer::release_each(Words const& words)
+{
+    auto const keys = std::stoul(words.at(2));
+    auto const values = words.size() - 3 - keys;
+    auto const ranges = keys + 1 - values;
     std::string flags;
-    for (std::size_t i = 0; i < count; ++i) {
-        auto const& key = words.at(3 + i);
-        auto* const entry = held(key);
-        bool const is_owner = entry != nullptr && entry->owner == words.at(3 + count + i);
-        flags += is_owner ? '1' : '0';
-        if (is_owner)
-            keys_.erase(key);
-    }
+    for (std::size_t i = 2 * ranges; i < keys; ++i)
+        flags += release(words.at(3 + i), words.at(4 + keys + i - 2 * ranges)) ? '1' : '0';
     return bulk(flags);
 }
 

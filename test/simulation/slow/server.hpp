@@ -65,7 +65,9 @@ private:
     /** Counts the keys of this renewal that another waiting one names. */
     void look_for_repetition(Connection const& connection, Words const& renewal);
     [[nodiscard]] std::string renew(Words const& words);
-    [[nodiscard]] std::string release(Words const& words);
+    /** True if the key had the owner. */
+    bool release(std::string const& key, std::string const& owner);
+    [[nodiscard]] std::string release_each(Words const& words);
     [[nodiscard]] std::string set(Words const& words);
     [[nodiscard]] Entry* held(std::string const& key);
 

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 

@@ -17,6 +17,8 @@
 #include <thread>
 #include <vector>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 using namespace std::chrono_literals;
@@ -33,7 +35,7 @@ void hold_beside_a_handler_that_blocks(std::string const& url, std::chrono::mill
     for (int i = 0; i < 2; ++i)
         threads.emplace_back([&] { context.run(); });
 
-    auto const store = connect(context.get_executor(), url);
+    auto const store = open_store(context.get_executor(), url);
     auto lease = Lock(store, LockConfig{"kept", ttl, {}}).async_acquire(asio::use_future).get();
     std::promise<bool> others;
     Lock(store, LockConfig{"other", ttl, {}}).async_acquire([&](error_code const& error, Lease mine) {

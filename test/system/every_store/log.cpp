@@ -22,6 +22,8 @@
 #include <string>
 #include <thread>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 using namespace std::chrono_literals;
@@ -65,7 +67,7 @@ TEST_CASE_METHOD(
                 std::this_thread::sleep_for(1ms);
         };
         options.log_level = LogLevel::trace;
-        std::optional<Store> store{connect(context.get_executor(), server.url(), options)};
+        std::optional<Store> store{open_store(context.get_executor(), server.url(), options)};
         auto acquired = Lock(*store, {.key = "job", .ttl = 500ms}).async_acquire(asio::use_future);
         std::jthread const loop([&] { context.run(); });
         auto lease = acquired.get();

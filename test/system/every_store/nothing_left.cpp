@@ -16,6 +16,8 @@
 #include <string_view>
 #include <utility>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 
@@ -35,7 +37,7 @@ void hold_and_let_go(std::string const& url)
         options.log_level = LogLevel::trace;
         auto lease = std::make_unique<Lease>();
         Lock(
-            connect(context.get_executor(), url, std::move(options)),
+            open_store(context.get_executor(), url, std::move(options)),
             LockConfig{"nothing-left", std::chrono::seconds{2}, {}})
             .async_acquire([&](error_code const& error, Lease granted) {
                 CHECK_FALSE(error);

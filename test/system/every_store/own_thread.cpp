@@ -20,6 +20,8 @@
 #include <thread>
 #include <utility>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 using namespace std::chrono_literals;
@@ -33,7 +35,7 @@ void hold_under_a_handler_that_blocks(std::string const& url, std::chrono::milli
     asio::io_context context;
     StoreOptions options;
     options.own_thread = true;
-    auto const store = connect(context, url, std::move(options));
+    auto const store = open_store(context, url, std::move(options));
     std::optional<ReleaseOutcome> outcome;
     std::optional<error_code> closed;
     Lease lease;
@@ -101,7 +103,7 @@ TEST_CASE_METHOD(
     RedisTest, "leases dropped just before the end of the program are released by the store's thread", "[integration]")
 {
     asio::io_context context;
-    auto const store = connect(context, server.url());
+    auto const store = open_store(context, server.url());
     Lock const lock(store, LockConfig{"job", 20s, {}});
     for (int round = 0; round < 5; ++round) {
         CHECK(run(server.url(), "let-go", "job") < 5s);

@@ -14,6 +14,8 @@
 #include <string>
 #include <utility>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 
@@ -41,11 +43,12 @@ void acquire_and_die(QuarantineCase const& store, std::string const& prefix)
 {
     asio::io_context context;
     std::optional<Slot> slot;
-    store.pool(connect(context.get_executor(), store.url), prefix).async_acquire([&](error_code error, Slot granted) {
-        CHECK_FALSE(error);
-        slot.emplace(std::move(granted));
-        context.stop();
-    });
+    store.pool(open_store(context.get_executor(), store.url), prefix)
+        .async_acquire([&](error_code error, Slot granted) {
+            CHECK_FALSE(error);
+            slot.emplace(std::move(granted));
+            context.stop();
+        });
     context.run();
     REQUIRE(slot);
 }

@@ -24,6 +24,8 @@
 #include <thread>
 #include <vector>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 using asio::ip::tcp;
@@ -193,7 +195,7 @@ TEST_CASE_METHOD(RedisTest, "a third HTTP instance listens only after one of two
 
     auto const range = numbered_keys("http:", 2);
     auto const states = soon(operations.store().async_inspect(range, asio::use_future));
-    (void)soon(operations.store().async_evict(range, 0, states.at(0).owner, "test", asio::use_future));
+    (void)soon(operations.store().async_evict(states.at(0), "test", asio::use_future));
     REQUIRE(eventually([&] { return first.process.count("drained") == 1; }, http_ttl));
     // the two wait for the slot of the evicted lease
     auto const listening = [&] {

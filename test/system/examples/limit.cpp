@@ -22,6 +22,8 @@
 #include <string>
 #include <vector>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 
@@ -123,7 +125,7 @@ TEST_CASE_METHOD(
             auto const states = soon(operations.store().async_inspect(range, asio::use_future));
             auto const& state = states.at(1);
             if (state.kind == KeyState::Kind::held && !state.owner.starts_with("evicted/"))
-                (void)soon(operations.store().async_evict(range, 1, state.owner, "test", as_future));
+                (void)soon(operations.store().async_evict(state, "test", as_future));
             auto const lines = any.lines();
             return std::ranges::any_of(lines, [](auto const& line) { return line.ends_with("gives up at 1"); });
         },

@@ -31,6 +31,8 @@
 #include <utility>
 #include <vector>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 using asio::ip::tcp;
@@ -183,8 +185,7 @@ bool evict_one(RunningStore const& store, std::mt19937& random)
     if (states.empty())
         return false;
     auto const& victim = states[random() % states.size()];
-    auto const [error, frees_in] =
-        soon(store.store().async_evict(range, victim.index, victim.owner, "test", as_future));
+    auto const [error, frees_in] = soon(store.store().async_evict(victim, "test", as_future));
     return !error;
 }
 

@@ -15,6 +15,8 @@
 #include <string>
 #include <thread>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 
@@ -64,7 +66,7 @@ TEST_CASE("a worker that is evicted works under another number, and gives that o
     RunningStore const operations{test.server.url()};
     auto const range = numbered_keys("worker:", 3);
     auto const states = soon(operations.store().async_inspect(range, asio::use_future));
-    (void)soon(operations.store().async_evict(range, 0, states.at(0).owner, "test", asio::use_future));
+    (void)soon(operations.store().async_evict(states.at(0), "test", asio::use_future));
 
     // number 0 rests until the ttl of the evicted lease is over
     CHECK(test.works_as(1));

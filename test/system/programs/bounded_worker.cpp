@@ -86,7 +86,7 @@ void run(char** argument)
 {
     asio::io_context context{1};
     tenure::Store const store =
-        tenure::connect(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()});
+        tenure::open_store(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()});
     tenure::Lock const lock{store, {.key = argument[2], .ttl = milliseconds{std::stoll(argument[3])}}};
     if (auto const megabytes = std::stoul(argument[5]); megabytes != 0)
         limit_data(megabytes);

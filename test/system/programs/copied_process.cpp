@@ -49,7 +49,7 @@ void run(char** argument)
     std::thread thread{[&] { context.run(); }};
     tenure::StoreOptions options;
     options.worker_name = "copy";
-    acquire(tenure::connect(context.get_executor(), argument[1], options), signal, argument);
+    acquire(tenure::open_store(context.get_executor(), argument[1], options), signal, argument);
     work.reset();
     thread.join();
 }

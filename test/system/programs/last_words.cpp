@@ -18,8 +18,8 @@ namespace
 /** An error line, through a store that is gone when this returns. */
 void log_one(tenure::StoreOptions const& options)
 {
-    tenure::asio::io_context context;
-    tenure::Lock(tenure::open_memory(context.get_executor(), {}, options), {.key = "job"})
+    boost::asio::io_context context;
+    tenure::Lock(tenure::open_store(context.get_executor(), tenure::MemoryConfig{}, options), {.key = "job"})
         .async_acquire({.wait = std::chrono::milliseconds{-7}}, [](tenure::error_code, tenure::Lease const&) {});
     context.run();
 }

@@ -40,7 +40,7 @@ void run(char** argument)
     auto const length = std::stoul(argument[3]);
     std::chrono::milliseconds const ttl{std::stoll(argument[4])};
     asio::io_context context{1};
-    auto const store = tenure::connect(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()});
+    auto const store = tenure::open_store(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()});
     std::vector<tenure::Lease> held;
     for (std::size_t i = 0; i < count; ++i) {
         tenure::Lock const lock{store, {.key = name(i, length), .ttl = ttl}};

@@ -111,7 +111,7 @@ void run(char** argument)
 {
     auto auditor = Auditor::open(argument[2]);
     asio::io_context context{1};
-    auto store = tenure::connect(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()});
+    auto store = tenure::open_store(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()});
     Plan const plan{
         argument[3], static_cast<std::uint32_t>(std::stoul(argument[4])), milliseconds{std::stoll(argument[5])},
         std::stoll(argument[6]), std::stoll(argument[7])};

@@ -36,7 +36,7 @@ struct Holder {
     std::atomic<int> answers = 0;
 
     Holder(std::string const& url, std::string const& key)
-        : store(tenure::connect(context, url, own_thread()))
+        : store(tenure::open_store(context, url, own_thread()))
         , lock(std::in_place, *store, tenure::LockConfig{key, 20s, {}})
     {
         auto acquired = lock->async_acquire(asio::use_future);

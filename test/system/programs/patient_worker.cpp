@@ -105,7 +105,7 @@ void run(char** argument)
         context.stop();
         tenure::test::rethrow(error);
     };
-    auto const store = tenure::connect(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()});
+    auto const store = tenure::open_store(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()});
     if (size == "lock") {
         tenure::Lock const lock{store, {.key = "thread_id_lock:0", .ttl = ttl}};
         asio::co_spawn(context, take_turns(lock, auditor, plan), done);

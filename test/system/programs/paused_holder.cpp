@@ -30,7 +30,7 @@ void hold(char** argument)
     std::thread thread{[&] { context.run(); }};
     {
         tenure::Lock const lock{
-            tenure::connect(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()}),
+            tenure::open_store(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()}),
             {.key = argument[2], .ttl = std::chrono::milliseconds{std::stoll(argument[3])}}};
         auto lease = lock.async_acquire(asio::use_future).get();
         std::cout << "held" << std::endl;

@@ -59,7 +59,7 @@ void run(char** argument)
     auto auditor = Auditor::open(argument[2]);
     asio::io_context context{1};
     tenure::SlotPool const pool{
-        tenure::connect(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()}),
+        tenure::open_store(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()}),
         {.size = static_cast<std::uint32_t>(std::stoul(argument[3])), .ttl = milliseconds{std::stoll(argument[4])}}};
     Plan const plan{std::stoll(argument[5]), boottime_ns() + std::stoll(argument[6]) * 1'000'000'000};
     asio::co_spawn(context, take_turns(pool, auditor, plan), [&](std::exception_ptr error) {

@@ -16,6 +16,8 @@
 #include <memory>
 #include <vector>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 
@@ -46,7 +48,7 @@ void acquire_and_cancel(
         ++outcomes.granted;
     } else {
         CHECK(error == asio::error::operation_aborted);
-        CHECK_FALSE(lease);
+        CHECK(lease.empty());
         ++outcomes.aborted;
     }
 }
@@ -140,7 +142,7 @@ TEST_CASE_METHOD(RunningStoreTest, "a waiter cancelled while the slot is handed 
         asio::dispatch(running.executor(), [cancel] { cancel->emit(asio::cancellation_type::terminal); });
         auto [error, slot] = soon(std::move(first));
         error ? ++outcomes.aborted : ++outcomes.granted;
-        if (slot)
+        if (!slot.empty())
             CHECK(RunningStore::release(slot) == ReleaseOutcome::released);
         // the other one must not be left waiting for a hint that the cancelled one has consumed
         auto [second_error, second_slot] = within(5s, std::move(second));

@@ -12,6 +12,8 @@
 #include <string>
 #include <system_error>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 

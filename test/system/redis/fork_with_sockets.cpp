@@ -26,6 +26,8 @@
 #include <optional>
 #include <string>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 using namespace std::chrono_literals;
@@ -45,7 +47,7 @@ StoreOptions quiet()
 /** A store with a lease on a context of this thread. */
 struct LeaseOfParent {
     LeaseOfParent(std::string const& url, std::chrono::milliseconds ttl)
-        : store(std::in_place, connect(context.get_executor(), url, quiet()))
+        : store(std::in_place, open_store(context.get_executor(), url, quiet()))
     {
         Lock(*store, {.key = "held", .ttl = ttl}).async_acquire([this](error_code error, Lease granted) {
             CHECK_FALSE(error);

@@ -20,6 +20,8 @@
 #include <string>
 #include <thread>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 using Catch::Matchers::ContainsSubstring;
@@ -60,7 +62,7 @@ TEST_CASE_METHOD(RedisTest, "a process stopped for twice the ttl sees at once th
         holder.signal(SIGUSR1);
         holder.resume();
         CHECK(holder.wait_for(20s).value_or(ExitStatus{}).code == 0);
-        CHECK_THAT(content(output), ContainsSubstring("valid 0 cancelled 1 state cancelled release was lost"));
+        CHECK_THAT(content(output), ContainsSubstring("valid 0 cancelled 1 state lost release was lost"));
         CHECK(next.valid());
         CHECK(server.client().get("paused") == next.owner());
         CHECK(RunningStore::release(next) == ReleaseOutcome::released);
@@ -83,7 +85,7 @@ TEST_CASE_METHOD(RedisTest, "an event loop that is blocked for longer than the l
     // nothing of the library has run since
     CHECK_FALSE(lease.valid());
     CHECK(lease.token().cancelled());
-    CHECK(lease.state() == LeaseState::cancelled);
+    CHECK(lease.state() == LeaseState::lost);
     FiredAt fired{lease.token()};
     unblock.set_value();
     CHECK(fired.wait(10s));

@@ -10,6 +10,9 @@
 #include "system/support/running_store.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <sys/types.h>
 
 #include <algorithm>
 #include <chrono>
@@ -190,6 +193,40 @@ TEST_CASE("an update of one process after the other, and its rollback, keep ever
         (old_worker.empty() ? "this version in both roles: " : "version 1 and this version: ")
         << grants_of(workers, older_version) + grants_of(workers, this_library) << " grants, " << report.str()
         << order.faults.size() << " tokens out of order");
+}
+
+TEST_CASE("processes of an older version and of this one share keys in equal parts", "[redis]")
+{
+    require_redis();
+    auto const old_worker = named_program("TENURE_OLD_WORKER");
+    auto const this_worker = test_program("patient_worker");
+    bool const lock = GENERATE(true, false);
+    AuditedWorkers workers{
+        {.slots = lock ? 1U : 2U, .lock = lock, .ttl = 1s, .hold = "0-20", .rest = "0-5", .time = soak_time(8s)}};
+    for (int i = 0; i < 4; ++i) {
+        workers.start_tenure(this_library, this_worker);
+        workers.start_tenure(older_version, old_worker.empty() ? this_worker : old_worker);
+    }
+    workers.finish();
+
+    for (auto const& overlap : workers.double_holdings())
+        FAIL_CHECK(overlap);
+    auto const grants = workers.grants();
+    for (auto const& fault : token_order(grants).faults)
+        FAIL_CHECK(fault);
+    std::map<std::pair<std::string, pid_t>, double> had;
+    for (auto const& grant : grants)
+        ++had[{grant.client, grant.holding.pid}];
+    CHECK(had.size() == 8);
+    auto const mean = static_cast<double>(grants.size()) / 8;
+    std::ostringstream report;
+    for (auto const& [process, count] : had) {
+        INFO(process.first << " had " << count << " grants, of " << mean << " in the mean");
+        CHECK(count >= mean / 2);
+        CHECK(count <= mean * 2);
+        report << count << " to " << process.first << ", ";
+    }
+    WARN((lock ? "a lock: " : "two slots: ") << grants.size() << " grants: " << report.str() << "mean " << mean);
 }
 
 TEST_CASE("clients of several kinds never hold a lock at once, and tokens increase through versions", "[redis]")

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 

@@ -16,6 +16,8 @@
 #include <chrono>
 #include <cstdint>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 

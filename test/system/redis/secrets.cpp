@@ -93,9 +93,10 @@ TEST_CASE("a life of leases leaves no secret in log or errors, and nothing in th
     CHECK(lost.wait(10s));
     CHECK(RunningStore::release(second) == ReleaseOutcome::was_lost);
     FiredAt evicted{third.token()};
-    static_cast<void>(soon(running.store().async_evict(pool.range(), third.id(), third.owner(), "me", as_future)));
+    static_cast<void>(soon(running.store().async_evict(
+        {.range = pool.range(), .index = third.id(), .owner = third.owner()}, "me", as_future)));
     CHECK(evicted.wait(10s));
-    CHECK(std::get<0>(soon(running.store().async_evict(pool.range(), 0, seen.at(0).owner, "me", as_future))));
+    CHECK(std::get<0>(soon(running.store().async_evict(seen.at(0), "me", as_future))));
     static_cast<void>(soon(running.store().async_examine(600ms, asio::use_future)));
     CHECK(RunningStore::acquire_error(running.lock("elsewhere", 5s)) == errc::permission_denied);
     CHECK_FALSE(running.log().empty());

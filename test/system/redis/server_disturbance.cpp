@@ -16,6 +16,8 @@
 #include <random>
 #include <vector>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 
@@ -96,7 +98,8 @@ TEST_CASE_METHOD(RunningStoreTest, "every operation works when the server has fo
     auto const states = soon(running.store().async_inspect(pool.range(), asio::use_future));
     CHECK(states.at(0).kind == KeyState::Kind::held);
     flush();
-    auto const frees = soon(running.store().async_evict(pool.range(), 0, slot.owner(), "test", asio::use_future));
+    auto const frees =
+        soon(running.store().async_evict({.range = pool.range(), .owner = slot.owner()}, "test", asio::use_future));
     CHECK(frees <= 1s);
     CHECK(redis.get("thread_id_lock:0") == "evicted/test");
     flush();

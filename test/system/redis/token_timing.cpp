@@ -24,14 +24,14 @@ constexpr auto timed_ttl = 1500ms;
 constexpr auto key = "token-timing";
 
 /** Waits until a renewal has just succeeded. */
-[[nodiscard]] bool renewed(tenure::Holding auto const& lease)
+[[nodiscard]] bool renewed(tenure::LeaseLike auto const& lease)
 {
     auto const before = lease.valid_until();
     return eventually([&] { return lease.valid_until() > before; }, 10s, 1ms);
 }
 
 /** Looks at the key's expiry every 5 ms for a while, and returns the last value in ns of CLOCK_BOOTTIME. */
-std::int64_t watch_expiry(RedisClient& redis, std::chrono::milliseconds time, tenure::Holding auto const& lease)
+std::int64_t watch_expiry(RedisClient& redis, std::chrono::milliseconds time, tenure::LeaseLike auto const& lease)
 {
     auto const end = boottime_ns() + std::chrono::nanoseconds{time}.count();
     std::int64_t expiry = 0;
@@ -101,7 +101,7 @@ TEST_CASE_METHOD(RunningStoreTest, "a token fires in time when the server stands
         CHECK(in_milliseconds(lateness) < (long_form() ? 20 : 60));
     CHECK(lease.token().cancelled());
     CHECK(lease.token().reason() == CancelReason::expired);
-    CHECK(lease.state() == LeaseState::cancelled);
+    CHECK(lease.state() == LeaseState::lost);
     // the remaining time is the notice: the time the work has to stop
     CHECK(eventually([&] { return !lease.valid(); }));
     CHECK(nanoseconds(Clock::now()) > nanoseconds(lease.valid_until()));

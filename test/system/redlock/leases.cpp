@@ -43,7 +43,7 @@ struct Servers {
 };
 
 /** Waits until a renewal has just succeeded. */
-[[nodiscard]] bool renewed(tenure::Holding auto const& lease)
+[[nodiscard]] bool renewed(tenure::LeaseLike auto const& lease)
 {
     auto const before = lease.valid_until();
     return eventually([&] { return lease.valid_until() > before; }, 10s, 1ms);

@@ -10,6 +10,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 LiveBackend::LiveBackend(Lines lines, MakeBackend const& make)
     : Client(
           [lines](asio::io_context& context) {

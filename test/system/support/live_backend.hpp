@@ -8,7 +8,7 @@
 #include "store/redis/link/stream.hpp"
 
 #include <tenure/conformance/client.hpp>
-#include <tenure/stores/redis_config.hpp>
+#include <tenure/stores/redis.hpp>
 
 #include <cstdint>
 #include <functional>

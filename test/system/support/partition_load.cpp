@@ -20,6 +20,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 

@@ -17,6 +17,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 inline constexpr std::uint32_t held_keys = 50;
 inline constexpr std::uint32_t contended_keys = 16;
 

@@ -20,7 +20,7 @@ RunningStore::RunningStore(std::string const& url)
         log_.append(to_string(level)).append(" ").append(line).append("\n");
     };
     options.log_level = LogLevel::trace;
-    store_.emplace(connect(context_.get_executor(), url, std::move(options)));
+    store_.emplace(open_store(context_.get_executor(), url, std::move(options)));
     thread_ = std::thread([this] {
         context_.run();
         ended_.set_value();

@@ -22,6 +22,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 
 /** The token of most tests here: a future of all results of the operation. */
@@ -77,11 +79,11 @@ public:
     [[nodiscard]] static error_code acquire_error(Lockable const& lockable, AcquireOptions const& options = {})
     {
         auto [error, lease] = soon(lockable.async_acquire(options, as_future));
-        if (lease)
+        if (!lease.empty())
             release(lease);
         return error;
     }
-    template <tenure::Holding Held>
+    template <tenure::LeaseLike Held>
     static ReleaseOutcome release(Held& held)
     {
         return soon(held.async_release(asio::use_future));

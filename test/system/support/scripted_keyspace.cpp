@@ -57,7 +57,7 @@ Purpose purpose_of(Words const& request)
         return Purpose::other;
     if (calls(request, scripts::renew()))
         return Purpose::renewal;
-    if (calls(request, scripts::release()))
+    if (calls(request, scripts::release()) || calls(request, scripts::release_each()))
         return Purpose::release;
     if (calls(request, scripts::withdraw()))
         return Purpose::withdrawal;
@@ -120,19 +120,34 @@ std::string ScriptedKeyspace::run(Words const& request)
 std::string ScriptedKeyspace::run_script(Words const& request)
 {
     auto const keys_end = request.begin() + 3 + std::stol(request.at(2));
-    Call const call{{request.begin() + 3, keys_end}, {keys_end, request.end()}};
-    if (is_claim(request))
+    Call call{{request.begin() + 3, keys_end}, {keys_end, request.end()}};
+    // the counter and the line come before the keys of leases
+    auto const skip = [&call](std::size_t names) {
+        call.keys.erase(call.keys.begin(), call.keys.begin() + static_cast<std::ptrdiff_t>(names));
+    };
+    if (is_claim(request)) {
+        skip((call.values.at(3).empty() ? 0U : 1U) + (call.values.at(4).empty() ? 0U : 1U));
         return claim(
             call, calls(request, scripts::find_own()) || calls(request, scripts::own_or_first_free()),
             calls(request, scripts::first_free()) || calls(request, scripts::own_or_first_free()));
+    }
     if (calls(request, scripts::draw()))
         return bulk(std::to_string(token_++));
     if (calls(request, scripts::renew()))
         return renew(call);
-    if (calls(request, scripts::release()))
+    if (calls(request, scripts::release())) {
+        skip(call.keys.size() - 1);
         return release(call);
-    if (calls(request, scripts::withdraw()))
+    }
+    if (calls(request, scripts::release_each())) {
+        skip(2 * (call.keys.size() + 1 - call.values.size()));
+        call.values.erase(call.values.begin());
+        return release(call);
+    }
+    if (calls(request, scripts::withdraw())) {
+        skip(call.values.at(1).empty() ? 0 : 2);
         return withdraw(call);
+    }
     return "-NOSCRIPT No matching script. Please use EVAL.\r\n";
 }
 

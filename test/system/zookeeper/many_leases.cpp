@@ -118,8 +118,7 @@ TEST_CASE_METHOD(
         auto const range = named_key(key(number));
         auto const [error, states] = soon(other.store().async_inspect(range, as_future));
         REQUIRE_FALSE(error);
-        auto const [refused, evicted] =
-            soon(other.store().async_evict(range, 0, states.at(0).owner, "somebody", as_future));
+        auto const [refused, evicted] = soon(other.store().async_evict(states.at(0), "somebody", as_future));
         REQUIRE_FALSE(refused);
     };
     auto const remove = [&](std::size_t number) { REQUIRE(person.remove(path(number))); };

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 using Catch::Matchers::ContainsSubstring;
@@ -77,7 +79,7 @@ TEST_CASE("a server that allows no more connections is told from one that is una
 TEST_CASE("ZooKeeper has no quarantine, and a pool that asks for one is refused before any I/O", "[zookeeper]")
 {
     asio::io_context context;
-    auto const store = connect(context.get_executor(), "zookeeper://127.0.0.1:1?tick=100ms");
+    auto const store = open_store(context.get_executor(), "zookeeper://127.0.0.1:1?tick=100ms");
     try {
         SlotPool{store, {.size = 2, .ttl = 1s, .reuse_after = 5s}};
         FAIL("nothing was refused");
@@ -103,7 +105,7 @@ TEST_CASE_METHOD(
 TEST_CASE("an endless wait for an unavailable ZooKeeper keeps no thread busy", "[zookeeper]")
 {
     asio::io_context context;
-    auto const store = connect(context.get_executor(), "zookeeper://127.0.0.1:1/app?tick=100ms&shortest_ttl=1s");
+    auto const store = open_store(context.get_executor(), "zookeeper://127.0.0.1:1/app?tick=100ms&shortest_ttl=1s");
     Lock const lock{store, {.key = "wanted", .ttl = refused_ttl}};
     lock.async_acquire(
         {.wait = std::chrono::milliseconds::max()}, [](error_code, Lease const&) { FAIL("nothing was to come"); });

@@ -21,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
@@ -80,7 +82,7 @@ Mistake in_config(std::string field, std::string value, Change change)
     return {std::move(field), std::move(value), [change](Store const& store) {
                 RedisConfig config;
                 change(config);
-                static_cast<void>(open_redis(store.get_executor(), config));
+                static_cast<void>(open_store(store.get_executor(), config));
             }};
 }
 
@@ -92,7 +94,7 @@ Mistake in_redlock(std::string field, std::string value, Change change)
                 for (std::uint16_t port = 6379; port < 6382; ++port)
                     config.servers.emplace_back().port = port;
                 change(config.servers.front());
-                static_cast<void>(open_redlock(store.get_executor(), config));
+                static_cast<void>(open_store(store.get_executor(), config));
             }};
 }
 
@@ -104,7 +106,7 @@ Mistake in_sentinels(std::string field, std::string value, Change change)
                 config.sentinels = {{.host = "host", .port = 26379}};
                 config.master_name = "name";
                 change(config);
-                static_cast<void>(open_redis_sentinel(store.get_executor(), config));
+                static_cast<void>(open_store(store.get_executor(), config));
             }};
 }
 
@@ -115,7 +117,7 @@ Mistake in_etcd(std::string field, std::string value, Change change)
                 EtcdConfig config;
                 config.endpoints = {{.host = "host", .port = 2379}};
                 change(config);
-                static_cast<void>(open_etcd(store.get_executor(), config));
+                static_cast<void>(open_store(store.get_executor(), config));
             }};
 }
 
@@ -127,7 +129,7 @@ Mistake on_etcd(std::chrono::milliseconds ttl)
                 config.endpoints = {{.host = "127.0.0.1", .port = 1}};
                 StoreOptions options;
                 options.log = silent_log_sink();
-                Lock{open_etcd(store.get_executor(), config, options), {.key = "key", .ttl = ttl}};
+                Lock{open_store(store.get_executor(), config, options), {.key = "key", .ttl = ttl}};
             }};
 }
 
@@ -145,7 +147,7 @@ Mistake of_name(std::string const& name)
 {
     return {"worker_name", "", [name](Store const& store) {
                 static_cast<void>(
-                    open_memory(store.get_executor(), {}, {.worker_name = name, .log = silent_log_sink()}));
+                    open_store(store.get_executor(), MemoryConfig{}, {.worker_name = name, .log = silent_log_sink()}));
             }};
 }
 
@@ -234,7 +236,8 @@ std::vector<Mistake> mistakes()
 TEST_CASE("options that cannot work are refused with field, value and rule, as documented")
 {
     asio::io_context context;
-    auto const store = open_memory(context.get_executor(), {}, {.worker_name = {}, .log = silent_log_sink()});
+    auto const store =
+        open_store(context.get_executor(), MemoryConfig{}, {.worker_name = {}, .log = silent_log_sink()});
     for (auto const& mistake : mistakes()) {
         auto const words = refusal([&] { mistake.make(store); });
         INFO(words);
@@ -267,13 +270,14 @@ TEST_CASE("a URL that cannot work is refused with its part and the rule, as docu
         "etcd://host/prefix", "etcd://user@host", "etcd://host?tls_ca=x", "etcd://host?colour=red",
         "etcd://host?connections=many", "zookeeper://host?colour=red", "zookeeper:///app", "zookeeper://host/app/");
     CAPTURE(url);
-    CHECK(documented(refusal([&] { static_cast<void>(connect(context.get_executor(), url)); })));
+    CHECK(documented(refusal([&] { static_cast<void>(open_store(context.get_executor(), url)); })));
 }
 
 TEST_CASE("operations that cannot work end with an error, and diagnostics say why, as documented")
 {
     asio::io_context context;
-    auto const store = open_memory(context.get_executor(), {}, {.worker_name = {}, .log = silent_log_sink()});
+    auto const store =
+        open_store(context.get_executor(), MemoryConfig{}, {.worker_name = {}, .log = silent_log_sink()});
     Lock const lock{store, {.key = "stock", .ttl = 3s}};
     bool const renews = GENERATE(true, false);
     Lease lease;
@@ -284,7 +288,8 @@ TEST_CASE("operations that cannot work end with an error, and diagnostics say wh
             lease.async_renew(1ms, [&](error_code failure) { error = failure; });
         else
             store.async_evict(
-                lock.range(), 0, lease.owner(), "the operator", [&](error_code failure, auto) { error = failure; });
+                {.range = lock.range(), .owner = lease.owner()}, "the operator",
+                [&](error_code failure, auto) { error = failure; });
         context.stop();
     });
     context.run();
@@ -303,7 +308,8 @@ TEST_CASE("operations that cannot work end with an error, and diagnostics say wh
 TEST_CASE("pools of different size over one prefix share their slots")
 {
     asio::io_context context;
-    auto const store = open_memory(context.get_executor(), {}, {.worker_name = {}, .log = silent_log_sink()});
+    auto const store =
+        open_store(context.get_executor(), MemoryConfig{}, {.worker_name = {}, .log = silent_log_sink()});
     SlotPool const small{store, {.size = 1, .ttl = 1s}};
     SlotPool const large{store, {.size = 3, .ttl = 1s}};
     std::vector<std::optional<Slot>> slots;

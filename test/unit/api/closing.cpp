@@ -19,6 +19,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 
 namespace
@@ -172,7 +174,7 @@ TEST_CASE("cancelling the wait for a store to close leaves it closing")
     test.test.store->async_close(
         60s, asio::bind_cancellation_slot(cancel.slot(), [&](error_code error) { waited = error; }));
     test.test.runtime->run_ready();
-    cancel.emit(asio::cancellation_type::total);
+    cancel.emit(asio::cancellation_type::partial);
     test.test.runtime->run_ready();
     CHECK(waited == make_error_code(asio::error::operation_aborted));
     Attempt<Lease> late;
@@ -184,7 +186,7 @@ TEST_CASE("cancelling the wait for a store to close leaves it closing")
 TEST_CASE("the context of a closed store has no work left, although the store lives on")
 {
     asio::io_context context;
-    Store const store = open_memory(context.get_executor());
+    Store const store = open_store(context.get_executor(), MemoryConfig{});
     asio::co_spawn(context, use_once(store), asio::detached);
     context.run_for(10s);
     CHECK(context.stopped());

@@ -22,6 +22,8 @@
 #include <thread>
 #include <utility>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using tenure::test::run_until;
 using namespace std::chrono_literals;
@@ -71,7 +73,7 @@ TEST_CASE("the context of a handler's own executor is kept running until the han
 {
     asio::io_context context;
     asio::io_context elsewhere;
-    Lock lock(open_memory(context), {.key = "job"});
+    Lock lock(open_store(context, MemoryConfig{}), {.key = "job"});
     std::optional<Lease> lease;
     lock.async_acquire(asio::bind_executor(elsewhere.get_executor(), [&](error_code error, Lease granted) {
         CHECK_FALSE(error);
@@ -100,7 +102,7 @@ TEST_CASE("a lease whose handler can no longer be called is given back")
 {
     asio::io_context context;
     auto elsewhere = std::make_unique<asio::io_context>();
-    auto const store = open_memory(context);
+    auto const store = open_store(context, MemoryConfig{});
     Lock lock(store, {.key = "job"});
     SlotPool pool(store, {.size = 1});
     bool called = false;
@@ -118,7 +120,7 @@ TEST_CASE("a lease whose handler can no longer be called is given back")
 TEST_CASE("an operation takes its memory for the handler from the handler's allocator")
 {
     asio::io_context context;
-    SlotPool pool(open_memory(context), {.size = 1});
+    SlotPool pool(open_store(context, MemoryConfig{}), {.size = 1});
     std::optional<Slot> slot;
     int blocks = 0;
     pool.async_acquire(asio::bind_allocator(CountingAllocator<int>(blocks), [&](error_code error, Slot granted) {
@@ -138,7 +140,7 @@ TEST_CASE("an operation takes its memory for the handler from the handler's allo
 TEST_CASE("cancellation_type::none is ignored")
 {
     asio::io_context context;
-    Lock lock(open_memory(context), {.key = "job"});
+    Lock lock(open_store(context, MemoryConfig{}), {.key = "job"});
     std::optional<Lease> lease;
     lock.async_acquire([&](error_code, Lease granted) { lease = std::move(granted); });
     run_until(context, [&] { return lease.has_value(); });
@@ -167,7 +169,7 @@ TEST_CASE("a result that is there at once reaches a thread of the loop that wait
     auto const work = asio::make_work_guard(context);
     std::jthread const first([&] { context.run(); });
     std::jthread const second([&] { context.run(); });
-    Store const store = connect(context.get_executor(), "memory://");
+    Store const store = open_store(context.get_executor(), "memory://");
     SlotPool const pool(store, {.prefix = "slot:", .size = 1});
     std::promise<std::future_status> waited;
     asio::post(context, [&] {

@@ -34,6 +34,8 @@
 #include <utility>
 #include <vector>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using tenure::test::run_until;
 using namespace std::chrono_literals;
@@ -43,7 +45,7 @@ namespace
 
 SlotPool memory_pool(asio::any_io_executor executor, std::uint32_t size = 2)
 {
-    return SlotPool{open_memory(std::move(executor)), {.size = size, .ttl = 2s}};
+    return SlotPool{open_store(std::move(executor), MemoryConfig{}), {.size = size, .ttl = 2s}};
 }
 
 template <class Result>
@@ -114,7 +116,7 @@ asio::awaitable<void> with_as_tuple(SlotPool pool)
     CHECK_FALSE(error);
     auto refused = co_await pool.async_acquire(AcquireOptions{20ms}, asio::as_tuple(asio::use_awaitable));
     CHECK(std::get<0>(refused) == errc::timed_out);
-    CHECK_FALSE(std::get<1>(refused));
+    CHECK(std::get<1>(refused).empty());
     auto const [release_error, outcome] = co_await slot.async_release(asio::as_tuple(asio::deferred));
     CHECK_FALSE(release_error);
     CHECK(outcome == ReleaseOutcome::released);
@@ -126,7 +128,7 @@ asio::awaitable<void> with_redirect_error(SlotPool pool)
     error_code error;
     Slot second = co_await pool.async_acquire(AcquireOptions{20ms}, asio::redirect_error(asio::use_awaitable, error));
     CHECK(error == errc::timed_out);
-    CHECK_FALSE(second);
+    CHECK(second.empty());
     co_await slot.async_release(asio::redirect_error(asio::use_awaitable, error));
     CHECK_FALSE(error);
 }
@@ -167,14 +169,15 @@ asio::awaitable<void> with_operators(SlotPool pool)
 
 asio::awaitable<void> with_a_store(SlotPool pool)
 {
-    Store store = open_memory(co_await asio::this_coro::executor);
+    Store store = open_store(co_await asio::this_coro::executor, "memory://");
     auto slot = co_await pool.async_acquire(asio::use_awaitable);
     auto const states = co_await store.async_inspect(pool.range());
     CHECK(states.size() == 2);
     auto const findings = co_await store.async_examine(2s, asio::use_awaitable);
     CHECK_FALSE(findings.empty());
-    auto const [error, remaining] =
-        co_await store.async_evict(pool.range(), 0, "nobody", "test", asio::as_tuple(asio::use_awaitable));
+    auto other = states.at(0);
+    other.owner = "nobody";
+    auto const [error, remaining] = co_await store.async_evict(other, "test", asio::as_tuple(asio::use_awaitable));
     CHECK(error == errc::lease_lost);
     CHECK(remaining == 0ms);
     co_await slot.async_release(asio::use_awaitable);
@@ -349,7 +352,7 @@ TEST_CASE("detached operations do their work")
 TEST_CASE("a parallel group waits for slots of several pools")
 {
     asio::io_context context;
-    auto store = open_memory(context.get_executor());
+    auto store = open_store(context.get_executor(), MemoryConfig{});
     SlotPool const one{store, {.prefix = "one:", .size = 1, .ttl = 2s}};
     SlotPool const two{store, {.prefix = "two:", .size = 1, .ttl = 2s}};
     bool told = false;

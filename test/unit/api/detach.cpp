@@ -23,6 +23,8 @@
 namespace tenure
 {
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 
 namespace
@@ -56,7 +58,7 @@ struct Window {
             lease = std::move(granted);
         });
         time.run_ready();
-        REQUIRE(lease);
+        REQUIRE_FALSE(lease.empty());
     }
     void detach(std::chrono::milliseconds remaining)
     {
@@ -143,7 +145,7 @@ TEST_CASE("a key that was left to expire cannot be evicted")
     window.time.run_ready();
     std::optional<error_code> evicted;
     window.store.async_evict(
-        window.lock.range(), 0, owner, "operator",
+        {.range = window.lock.range(), .owner = owner}, "operator",
         [&](error_code error, std::chrono::milliseconds) { evicted = error; });
     window.time.run_ready();
     CHECK(evicted == make_error_code(errc::lease_lost));
@@ -153,7 +155,7 @@ TEST_CASE("a key that was left to expire cannot be evicted")
 TEST_CASE("operations and stop tokens under a detached lease end, and never inside the detachment")
 {
     asio::io_context context;
-    Lock const lock{open_memory(context.get_executor()), {.key = "job", .ttl = 5s}};
+    Lock const lock{open_store(context.get_executor(), MemoryConfig{}), {.key = "job", .ttl = 5s}};
     std::optional<error_code> ended;
     std::stop_token stop;
     bool stopped_inside = true;
@@ -172,11 +174,11 @@ TEST_CASE("operations and stop tokens under a detached lease end, and never insi
     CHECK_FALSE(stopped_inside);
 }
 
-TEST_CASE("work under with_lease that detaches its lease goes on, and ends normally")
+TEST_CASE("work under async_with_lease that detaches its lease goes on, and ends normally")
 {
     test::WorkUnderLock under_lock;
     bool went_on = false;
-    under_lock.with_lease([&](Lease& lease) { return detach_and_go_on(lease, went_on); });
+    under_lock.async_with_lease([&](Lease& lease) { return detach_and_go_on(lease, went_on); });
     CHECK(went_on);
     CHECK(under_lock.store.statistics().detached == 1);
     CHECK(under_lock.store.statistics().released == 0);
@@ -194,7 +196,7 @@ TEST_CASE("async_run of work that detaches its lease ends, and acquires no other
 TEST_CASE("a slot is detached as a lock is")
 {
     asio::io_context context;
-    auto const store = open_memory(context.get_executor());
+    auto const store = open_store(context.get_executor(), MemoryConfig{});
     SlotPool const pool{store, {.size = 2, .ttl = 5s}};
     std::optional<error_code> told;
     std::optional<std::uint32_t> next;

@@ -21,6 +21,8 @@
 namespace tenure
 {
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 
 namespace
@@ -88,10 +90,10 @@ TEST_CASE("the number of no slot is refused loudly")
 {
     CHECK_THROWS_AS(Slot().id(), std::logic_error);
     asio::io_context context;
-    SlotPool const pool{open_memory(context.get_executor()), {.size = 1, .ttl = 5s}};
+    SlotPool const pool{open_store(context.get_executor(), MemoryConfig{}), {.size = 1, .ttl = 5s}};
     Slot slot;
     pool.async_acquire([&](error_code, Slot granted) { slot = std::move(granted); });
-    while (!slot && context.run_one() > 0) {
+    while (slot.empty() && context.run_one() > 0) {
     }
     CHECK(slot.id() == 0);
     Slot const moved_to = std::move(slot);
@@ -110,9 +112,9 @@ TEST_CASE("with_lease calls no work without a lease")
 {
     asio::io_context context;
     std::exception_ptr failure;
-    with_lease(Lease(), never_called, asio::bind_executor(context.get_executor(), [&](std::exception_ptr why) {
-                   failure = why;
-               }));
+    async_with_lease(Lease(), never_called, asio::bind_executor(context.get_executor(), [&](std::exception_ptr why) {
+                         failure = why;
+                     }));
     context.run();
     REQUIRE(failure);
     try {

@@ -20,7 +20,8 @@ error_code evict(ScriptedStore& test, std::string const& owner)
     Lock const lock(*test.store, {.key = "lock"});
     error_code result;
     test.store->async_evict(
-        lock.range(), 0, owner, "test", [&](error_code error, std::chrono::milliseconds) { result = error; });
+        {.range = lock.range(), .owner = owner}, "test",
+        [&](error_code error, std::chrono::milliseconds) { result = error; });
     test.runtime->run_ready();
     return result;
 }

@@ -14,12 +14,14 @@
 #include <string_view>
 #include <vector>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 
 TEST_CASE("a runtime runs on the executor that it was made for")
 {
     asio::io_context context;
-    auto const runtime = make_runtime(context);
+    auto const runtime = backend::make_runtime(context);
     CHECK(runtime->user_executor() == context.get_executor());
     bool ran = false;
     runtime->post([&] { ran = true; });
@@ -39,7 +41,7 @@ TEST_CASE("a store's own log lines go to the sink of the options, from their lev
     };
     options.log_level = LogLevel::error;
     asio::io_context context;
-    auto const runtime = make_runtime(context.get_executor(), options);
+    auto const runtime = backend::make_runtime(context.get_executor(), options);
     CHECK_FALSE(runtime->logs(LogLevel::warning));
     runtime->log(LogLevel::warning, "not this");
     runtime->log(LogLevel::error, "the directory is gone");

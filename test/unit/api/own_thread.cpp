@@ -47,6 +47,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 
 namespace
@@ -91,7 +93,7 @@ class Witness
 {
 public:
     explicit Witness(std::string const& url)
-        : store_(connect(context_, url, {.log = silent_log_sink()}))
+        : store_(open_store(context_, url, {.log = silent_log_sink()}))
     {
     }
 
@@ -131,7 +133,7 @@ Lease acquire(asio::io_context& context, Lock const& lock)
 TEST_CASE("a lease is renewed while its user's io_context is blocked for longer than the ttl")
 {
     asio::io_context context;
-    auto const store = open_memory(context, {}, own_thread());
+    auto const store = open_store(context, MemoryConfig{}, own_thread());
     Lock const lock(store, {.key = "job", .ttl = 400ms});
     std::optional<Lease> lease;
     std::optional<ReleaseOutcome> outcome;
@@ -154,7 +156,7 @@ TEST_CASE("a lease is renewed while its user's io_context is blocked for longer 
 TEST_CASE("an operation that ends while the io_context is stopped completes when it runs again, on its thread")
 {
     asio::io_context context;
-    auto const store = open_memory(context, {}, own_thread());
+    auto const store = open_store(context, MemoryConfig{}, own_thread());
     Lock const lock(store, {.key = "job", .ttl = 5s});
     Lease lease;
     bool acquired = false;
@@ -184,7 +186,7 @@ TEST_CASE("an operation that ends while the io_context is stopped completes when
 TEST_CASE("a lease that is lost while the io_context stands still is known as lost at once")
 {
     asio::io_context context;
-    auto const store = open_memory(context, {"own-thread-lost"}, own_thread());
+    auto const store = open_store(context, MemoryConfig{"own-thread-lost"}, own_thread());
     Lock const lock(store, {.key = "job", .ttl = 600ms});
     auto const lease = acquire(context, lock);
     auto const token = lease.token();
@@ -201,7 +203,7 @@ TEST_CASE("a lease that is lost while the io_context stands still is known as lo
     });
     Witness witness("memory://own-thread-lost");
     auto const seen = witness.look(lock);
-    witness.run([&](auto done) { return witness.store().async_evict(lock.range(), 0, seen.owner, "test", done); });
+    witness.run([&](auto done) { return witness.store().async_evict(seen, "test", done); });
     REQUIRE(eventually([&] { return token.cancelled(); }));
     CHECK(token.reason() == CancelReason::not_owner);
     CHECK_FALSE(lease.valid());
@@ -216,7 +218,7 @@ TEST_CASE("a lease that is lost while the io_context stands still is known as lo
 TEST_CASE("a handler whose executor calls it inline does not run on the store's thread")
 {
     asio::io_context context;
-    auto const store = open_memory(context, {}, own_thread());
+    auto const store = open_store(context, MemoryConfig{}, own_thread());
     Lock const lock(store, {.key = "job", .ttl = 5s});
     auto const user = std::this_thread::get_id();
     std::thread::id runs_on;
@@ -236,9 +238,9 @@ TEST_CASE("each store that asks for one has a thread of its own, which takes no 
 {
     asio::io_context context;
     require_no_store_threads();
-    auto const first = open_memory(context, {}, own_thread());
-    auto const second = open_memory(context, {}, own_thread());
-    auto const none = open_memory(context, {}, {.log = silent_log_sink()});
+    auto const first = open_store(context, MemoryConfig{}, own_thread());
+    auto const second = open_store(context, MemoryConfig{}, own_thread());
+    auto const none = open_store(context, MemoryConfig{}, {.log = silent_log_sink()});
     REQUIRE(eventually([&] { return store_threads().size() == 2; }));
     for (auto const& thread : store_threads()) {
         std::ifstream status("/proc/self/task/" + thread + "/status");
@@ -255,7 +257,7 @@ TEST_CASE("each store that asks for one has a thread of its own, which takes no 
 TEST_CASE("a store with a thread of its own is no work of its user's io_context, and its operations are")
 {
     asio::io_context context;
-    auto const store = open_memory(context, {}, own_thread());
+    auto const store = open_store(context, MemoryConfig{}, own_thread());
     Lock const lock(store, {.key = "job", .ttl = 500ms});
     auto const lease = acquire(context, lock);
     context.run();
@@ -269,7 +271,7 @@ TEST_CASE("async_close leaves no thread, and what is asked for later is answered
 {
     require_no_store_threads();
     asio::io_context context;
-    auto const store = open_memory(context, {}, own_thread());
+    auto const store = open_store(context, MemoryConfig{}, own_thread());
     Lock const lock(store, {.key = "job", .ttl = 5s});
     auto lease = acquire(context, lock);
     auto closed = store.async_close(10s, asio::use_future);
@@ -294,7 +296,7 @@ TEST_CASE("async_close leaves no thread, and what is asked for later is answered
 TEST_CASE("leases that are held when a store with a thread of its own is closed lose their tokens at the timeout")
 {
     asio::io_context context;
-    auto const store = open_memory(context, {}, own_thread());
+    auto const store = open_store(context, MemoryConfig{}, own_thread());
     Lock const lock(store, {.key = "job", .ttl = 5s});
     auto const lease = acquire(context, lock);
     auto closed = store.async_close(50ms, asio::as_tuple(asio::use_future));
@@ -369,10 +371,10 @@ enum class Pending { nothing, waits, ready };
 void play(std::array<int, 5> const& order, bool on_strand, Pending pending, std::string const& name)
 {
     Belongings one;
-    one.store = open_memory(
+    one.store = open_store(
         on_strand ? asio::any_io_executor(asio::make_strand(*one.context))
                   : asio::any_io_executor(one.context->get_executor()),
-        {name}, own_thread());
+        MemoryConfig{name}, own_thread());
     one.lock.emplace(*one.store, LockConfig{.key = "job", .ttl = 20s});
     one.lease = acquire(*one.context, *one.lock);
     one.token = one.lease->token();
@@ -417,7 +419,7 @@ TEST_CASE("a lease whose release began before the io_context is destroyed is rel
     bool dropped = false;
     {
         asio::io_context context;
-        auto const store = open_memory(context, {"own-thread-late"}, own_thread());
+        auto const store = open_store(context, MemoryConfig{"own-thread-late"}, own_thread());
         Lock const lock(store, {.key = key, .ttl = 20s});
         auto lease = acquire(context, lock);
         // a handler that goes with the context
@@ -470,7 +472,7 @@ TEST_CASE("coroutines that wait for a store with a thread of its own go with the
     for (int round = 0; round < 20; ++round) {
         asio::io_context context;
         {
-            auto const store = open_memory(context, {}, own_thread());
+            auto const store = open_store(context, MemoryConfig{}, own_thread());
             for (int i = 0; i < 3; ++i)
                 asio::co_spawn(context, hold_and_wait(store, frames, elsewhere), asio::detached);
         }
@@ -492,7 +494,7 @@ TEST_CASE("an io_context that a log sink owns is destroyed on the store's thread
         StoreOptions options;
         options.own_thread = true;
         options.log = [context](LogLevel, std::string_view) {};
-        auto const store = open_memory(*context, {}, std::move(options));
+        auto const store = open_store(*context, MemoryConfig{}, std::move(options));
         auto lease = acquire(*context, Lock(store, {.key = "job", .ttl = 5s}));
         CHECK(lease.valid());
     }
@@ -504,7 +506,7 @@ TEST_CASE("a fork leaves the store's thread to the parent, and the child ends wh
 {
     asio::io_context context;
     auto const name = std::string("own-thread-fork");
-    auto const store = open_memory(context, {name}, own_thread());
+    auto const store = open_store(context, MemoryConfig{name}, own_thread());
     Lock const lock(store, {.key = "job", .ttl = 5s});
     auto lease = acquire(context, lock);
     context.restart();
@@ -534,7 +536,7 @@ TEST_CASE("a fork leaves the store's thread to the parent, and the child ends wh
             {
                 // a store of its own
                 asio::io_context other;
-                auto const own = open_memory(other, {name}, {.log = silent_log_sink()});
+                auto const own = open_store(other, MemoryConfig{name}, {.log = silent_log_sink()});
                 auto const mine = acquire(other, Lock(own, {.key = "job", .ttl = 5s}));
                 wrong = wrong || !mine.valid();
             }

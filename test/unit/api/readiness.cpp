@@ -18,6 +18,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 
 namespace
@@ -216,7 +218,7 @@ TEST_CASE("a wait for a store that owns the store goes with its context")
     bool called = false;
     {
         asio::io_context context;
-        auto const store = connect(context, "redis://127.0.0.1:1");
+        auto const store = open_store(context, "redis://127.0.0.1:1");
         store.async_ready(1h, [store, alive, &called](error_code) { called = true; });
         context.run_for(20ms);
         CHECK(alive.use_count() == 2);
@@ -230,8 +232,8 @@ TEST_CASE("stores are opened on a context as on its executor")
     asio::io_context context;
     std::optional<error_code> first;
     std::optional<error_code> second;
-    auto const by_url = connect(context, "memory://");
-    auto const by_config = open_memory(context, MemoryConfig{}, StoreOptions{.worker_name = "worker"});
+    auto const by_url = open_store(context, "memory://");
+    auto const by_config = open_store(context, MemoryConfig{}, StoreOptions{.worker_name = "worker"});
     CHECK(by_url.get_executor() == context.get_executor());
     CHECK(by_config.worker_name() == "worker");
     by_url.async_ready(5s, [&](error_code error) { first = error; });
@@ -245,7 +247,7 @@ TEST_CASE("stores are opened on a context as on its executor")
 TEST_CASE("a store on a pool of threads is ready")
 {
     asio::thread_pool threads(2);
-    auto const store = open_memory(threads);
+    auto const store = open_store(threads, MemoryConfig{});
     store.async_ready(5s, asio::use_future).get();
 }
 

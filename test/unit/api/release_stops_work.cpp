@@ -24,6 +24,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 
 namespace
@@ -98,7 +100,7 @@ TEST_CASE("callbacks of a stop token never run inside the release or the destruc
 TEST_CASE("an operation under cancel_on ends when the lease is released")
 {
     asio::io_context context;
-    Lock const lock{open_memory(context.get_executor()), {.key = "job", .ttl = 5s}};
+    Lock const lock{open_store(context.get_executor(), MemoryConfig{}), {.key = "job", .ttl = 5s}};
     std::optional<error_code> ended;
     asio::steady_timer timer(context, 1h);
     lock.async_acquire([&](error_code error, Lease lease) {
@@ -111,11 +113,11 @@ TEST_CASE("an operation under cancel_on ends when the lease is released")
     CHECK(ended == make_error_code(asio::error::operation_aborted));
 }
 
-TEST_CASE("work under with_lease is not cancelled by its own release, which is a normal end")
+TEST_CASE("work under async_with_lease is not cancelled by its own release, which is a normal end")
 {
     WorkUnderLock under_lock;
     bool went_on = false;
-    under_lock.with_lease([&](Lease& lease) { return release_and_go_on(lease, went_on); });
+    under_lock.async_with_lease([&](Lease& lease) { return release_and_go_on(lease, went_on); });
     CHECK(went_on);
     CHECK(under_lock.store.statistics().released == 1);
 }

@@ -91,7 +91,7 @@ TEST_CASE("an outage that is tolerated never costs a lease, whenever it begins")
     for (auto phase = 1ms; phase < 3 * config.ttl / 2; phase += config.ttl / 50)
         lost += outlives(config, outage, phase, tolerated) ? 0 : 1;
     // and around the first renewal, where the outage is worst
-    auto const interval = config.lease.renew_interval > 0ms ? config.lease.renew_interval : config.ttl / 3;
+    auto const interval = config.lease.renew_interval.value_or(config.ttl / 3);
     for (auto phase = interval - 3ms; phase < interval + 3ms; phase += 1ms)
         lost += outlives(config, outage, phase, tolerated) ? 0 : 1;
     CHECK(lost == 0);

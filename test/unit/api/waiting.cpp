@@ -19,6 +19,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 
 namespace
@@ -109,8 +111,8 @@ TEST_CASE("async_run waits without end, also where its options name a ttl alone"
     std::optional<std::exception_ptr> ended;
     asio::cancellation_signal cancel;
     auto const note = [&](std::exception_ptr failure) { ended = failure; };
-    held.lock.async_run(
-        never_reached, AcquireOptions{.wait = std::nullopt, .ttl = 2s},
+    async_run(
+        held.lock, never_reached, AcquireOptions{.wait = std::nullopt, .ttl = 2s},
         asio::bind_cancellation_slot(cancel.slot(), note));
     held.test.runtime->run_ready();
     held.pass(60s);

@@ -30,6 +30,8 @@
 namespace tenure
 {
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 using test::code_of;
 
@@ -39,7 +41,8 @@ namespace
 /** A memory store on a context of its own, and what waits for its results. */
 struct Bench {
     asio::io_context context;
-    std::optional<Store> store{open_memory(context.get_executor(), {}, StoreOptions{"worker", silent_log_sink()})};
+    std::optional<Store> store{
+        open_store(context.get_executor(), MemoryConfig{}, StoreOptions{"worker", silent_log_sink()})};
 
     /** Runs everything there is, for 10 s at most; true if nothing is left. */
     bool run()
@@ -63,7 +66,8 @@ struct Bench {
     void evict(SlotPool const& pool, Slot const& slot)
     {
         store->async_evict(
-            pool.range(), slot.id(), slot.owner(), "test", [](error_code error, auto) { CHECK_FALSE(error); });
+            {.range = pool.range(), .index = slot.id(), .owner = slot.owner()}, "test",
+            [](error_code error, auto) { CHECK_FALSE(error); });
     }
 };
 
@@ -98,7 +102,7 @@ TEST_CASE("with_lease runs the work under the lease, gives back its result and r
     Lock const lock(*bench.store, {.key = "k", .ttl = 3s});
     std::optional<int> result;
     bool free_again = false;
-    with_lease(bench.acquire(lock), compute, [&](std::exception_ptr failure, int value) {
+    async_with_lease(bench.acquire(lock), compute, [&](std::exception_ptr failure, int value) {
         CHECK_FALSE(failure);
         result = value;
         lock.async_try_acquire(
@@ -118,7 +122,7 @@ TEST_CASE("with_lease cancels the work when the lease is lost, and says so after
     auto slot = bench.acquire(pool);
     bench.evict(pool, slot);
     std::optional<error_code> result;
-    with_lease(std::move(slot), endless, [&](std::exception_ptr failure) {
+    async_with_lease(std::move(slot), endless, [&](std::exception_ptr failure) {
         result = code_of(failure);
         bench.context.stop();
     });
@@ -132,7 +136,7 @@ TEST_CASE("an exception of the work's own comes through, and the lease is releas
     Bench bench;
     SlotPool const pool(*bench.store, {.size = 1, .ttl = 3s});
     bool thrown = false;
-    with_lease(bench.acquire(pool), failing, [&](std::exception_ptr failure) {
+    async_with_lease(bench.acquire(pool), failing, [&](std::exception_ptr failure) {
         try {
             std::rethrow_exception(failure);
         } catch (std::runtime_error const& error) {
@@ -151,7 +155,7 @@ TEST_CASE("the caller's cancellation reaches the work, and the lease is released
     SlotPool const pool(*bench.store, {.size = 1, .ttl = 3s});
     asio::cancellation_signal cancel;
     std::optional<error_code> result;
-    with_lease(
+    async_with_lease(
         bench.acquire(pool), endless, asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr failure) {
             result = code_of(failure);
             bench.context.stop();
@@ -178,8 +182,8 @@ TEST_CASE("with_lease and async_run complete on the handler's executor where tha
             both.set_value();
     };
     auto const executor = asio::any_completion_executor(elsewhere.get_executor());
-    with_lease(bench.acquire(pool), work, asio::bind_executor(executor, there));
-    pool.async_run(work, asio::bind_executor(executor, there));
+    async_with_lease(bench.acquire(pool), work, asio::bind_executor(executor, there));
+    async_run(pool, work, asio::bind_executor(executor, there));
     auto const future = both.get_future();
     bench.context.restart();
     while (future.wait_for(0s) != std::future_status::ready)
@@ -192,7 +196,7 @@ TEST_CASE("work under a lease that is lost while it begins is cancelled, whichev
 {
     asio::thread_pool threads{2};
     std::optional<SlotPool> pool(
-        std::in_place, open_memory(threads.get_executor(), {}, StoreOptions{"worker", silent_log_sink()}),
+        std::in_place, open_store(threads.get_executor(), MemoryConfig{}, StoreOptions{"worker", silent_log_sink()}),
         SlotPoolConfig{.size = 1, .ttl = 3s, .lease = {.max_hold = 1ms}});
     for (int round = 0; round < 1000; ++round) {
         auto slot = pool->async_acquire(asio::use_future).get();
@@ -202,7 +206,7 @@ TEST_CASE("work under a lease that is lost while it begins is cancelled, whichev
         }
         std::promise<error_code> ended;
         auto result = ended.get_future();
-        with_lease(
+        async_with_lease(
             std::move(slot), endless, [&](std::exception_ptr const& failure) { ended.set_value(code_of(failure)); });
         REQUIRE(result.wait_for(10s) == std::future_status::ready);
         CHECK(result.get() == errc::lease_lost);
@@ -224,7 +228,7 @@ TEST_CASE("async_run takes another slot when one is lost, and ends when the work
         }
     };
     bool ended = false;
-    pool.async_run(work, [&](std::exception_ptr failure) {
+    async_run(pool, work, [&](std::exception_ptr failure) {
         CHECK_FALSE(failure);
         ended = true;
         bench.context.stop();
@@ -245,10 +249,10 @@ TEST_CASE("the loss of another lease is an error of the work, and async_run does
         ++begun;
         CHECK(slot.id() != other.id());
         bench.evict(pool, other);
-        co_await with_lease(std::move(other), endless, asio::deferred);
+        co_await async_with_lease(std::move(other), endless, asio::deferred);
     };
     std::optional<error_code> ended;
-    pool.async_run(work, [&](std::exception_ptr failure) {
+    async_run(pool, work, [&](std::exception_ptr failure) {
         ended = code_of(failure);
         bench.context.stop();
     });
@@ -272,9 +276,9 @@ TEST_CASE("with_lease calls no work under a lease whose release has begun")
         co_return;
     };
     std::optional<error_code> ended;
-    with_lease(std::move(slot), work, asio::bind_executor(bench.context, [&](std::exception_ptr failure) {
-                   ended = code_of(failure);
-               }));
+    async_with_lease(std::move(slot), work, asio::bind_executor(bench.context, [&](std::exception_ptr failure) {
+                         ended = code_of(failure);
+                     }));
     bench.run();
     CHECK(ended == make_error_code(errc::released));
     CHECK_FALSE(called);
@@ -290,10 +294,10 @@ TEST_CASE("async_run can be cancelled while it waits for a slot, and while the w
         other = bench.acquire(pool);
     asio::cancellation_signal cancel;
     std::optional<error_code> result;
-    pool.async_run(endless, asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr failure) {
-                       result = code_of(failure);
-                       bench.context.stop();
-                   }));
+    async_run(pool, endless, asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr failure) {
+                  result = code_of(failure);
+                  bench.context.stop();
+              }));
     asio::steady_timer later(bench.context);
     std::function<void()> const cancel_when_it_runs = [&] {
         later.expires_after(20ms);

@@ -15,6 +15,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 /** Runs everything there is, for 10 s at most. */
 inline void run_to_end(asio::io_context& context)
 {
@@ -26,22 +28,22 @@ inline void run_to_end(asio::io_context& context)
 /** Work under one lock of a store in memory, which must end without an exception. */
 struct WorkUnderLock {
     asio::io_context context;
-    Store store = open_memory(context.get_executor());
+    Store store = open_store(context.get_executor(), MemoryConfig{});
     Lock lock{store, {.key = "job", .ttl = std::chrono::seconds{5}}};
     std::optional<std::exception_ptr> result;
 
-    /** The work of `with_lease`. */
+    /** The work of `async_with_lease`. */
     template <class Work>
-    void with_lease(Work const& work)
+    void async_with_lease(Work const& work)
     {
-        lock.async_acquire([&](error_code, Lease lease) { tenure::with_lease(std::move(lease), work, done()); });
+        lock.async_acquire([&](error_code, Lease lease) { tenure::async_with_lease(std::move(lease), work, done()); });
         check_end();
     }
     /** The work of `async_run`. */
     template <class Work>
     void run(Work const& work)
     {
-        lock.async_run(work, done());
+        async_run(lock, work, done());
         check_end();
     }
 

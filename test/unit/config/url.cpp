@@ -5,7 +5,7 @@
 #include "store/file/backend.hpp"
 #include "store/redis/config/config.hpp"
 
-#include <tenure/connect.hpp>
+#include <tenure/open_store.hpp>
 
 #include <boost/asio/io_context.hpp>
 
@@ -35,7 +35,7 @@ std::string error_of(std::string const& text)
 {
     boost::asio::io_context context;
     try {
-        static_cast<void>(tenure::connect(context, text));
+        static_cast<void>(tenure::open_store(context, text));
     } catch (std::invalid_argument const& error) {
         return error.what();
     }
@@ -166,7 +166,7 @@ TEST_CASE("an unknown scheme is refused with a list of those that exist, and eac
     std::set<std::string> const schemes{std::sregex_token_iterator(message.begin(), message.end(), scheme), {}};
     CHECK(schemes.size() == 14);
     for (auto const* const page :
-         {"include/tenure/connect.hpp", "docs/users/choosing-a-store.md", "docs/users/tool.md"}) {
+         {"include/tenure/open_store.hpp", "docs/users/choosing-a-store.md", "docs/users/tool.md"}) {
         std::ostringstream text;
         text << std::ifstream(tenure::test::source_path(page)).rdbuf();
         for (auto const& name : schemes) {

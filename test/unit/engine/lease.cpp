@@ -20,6 +20,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 
 namespace
@@ -220,7 +222,7 @@ TEST_CASE("without answers the token fires by valid_until less the notice, and v
     CHECK(*fired == until - 300ms);
     CHECK(test.lease.valid_until() == until);
     CHECK(test.token.reason() == CancelReason::expired);
-    CHECK(test.lease.state() == LeaseState::cancelled);
+    CHECK(test.lease.state() == LeaseState::lost);
     // the lease itself still holds: this is the time to stop the work
     CHECK(test.lease.valid());
     test.runtime->skip(300ms);

@@ -14,6 +14,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 /** A pool of eight slots, and one acquisition that prefers slot 5. */
 struct Preferring : ScriptedStore {
     static constexpr std::uint32_t preferred = 5;

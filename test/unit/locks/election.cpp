@@ -5,6 +5,7 @@
 #include "unit/locks/view_fixture.hpp"
 
 #include <tenure/election.hpp>
+#include <tenure/run.hpp>
 #include <tenure/testing.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -24,6 +25,8 @@
 
 namespace tenure::test
 {
+
+namespace asio = boost::asio;
 
 using namespace std::chrono_literals;
 using State = Leader::State;
@@ -320,7 +323,7 @@ TEST_CASE("a program that leads by async_run resigns when its work has ended, an
         co_await test.time.async_wait_for(100ms, asio::use_awaitable);
         held_at_the_end.push_back(test.simulated.held("office"));
     };
-    test.a.election.async_run(work, [&](std::exception_ptr failure) { ended = failure; });
+    async_run(test.a.election, work, [&](std::exception_ptr failure) { ended = failure; });
     test.time.run_for(1s);
     CHECK(terms == 1);
     CHECK(test.a.election.leader().name == "a");

@@ -1,9 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Operations of a Hold beyond counting, and of an empty Hold.
+// Operations of a ReentrantLease beyond counting, and of an empty ReentrantLease.
 #include "unit/code_of.hpp"
 #include "unit/locks/reentrant_fixture.hpp"
 
-#include <tenure/holding.hpp>
+#include <tenure/lease_like.hpp>
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -32,22 +32,25 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 
-static_assert(Holding<Hold>);
-static_assert(!std::is_copy_constructible_v<Hold>);
+static_assert(LeaseLike<ReentrantLease>);
+static_assert(!std::is_copy_constructible_v<ReentrantLease>);
 
-TEST_CASE("an empty Hold is not valid, its token counts as cancelled, and its operations end")
+TEST_CASE("an empty ReentrantLease is not valid, its token counts as cancelled, and its operations end")
 {
     asio::io_context context;
-    Hold hold;
-    CHECK_FALSE(hold);
+    ReentrantLease hold;
+    CHECK(hold.empty());
     CHECK_FALSE(hold.valid());
     CHECK(hold.state() == LeaseState::released);
     CHECK(hold.depth() == 0);
     CHECK(hold.key().empty());
     CHECK(hold.owner().empty());
-    CHECK(hold.fencing_token() == 0);
+    CHECK_FALSE(hold.has_fencing_token());
+    CHECK_THROWS_AS(hold.fencing_token(), std::logic_error);
     CHECK(hold.token().cancelled());
     CHECK(hold.token().reason() == CancelReason::released);
     std::vector<error_code> errors;
@@ -60,7 +63,7 @@ TEST_CASE("an empty Hold is not valid, its token counts as cancelled, and its op
     CHECK(errors == std::vector(3, make_error_code(errc::released)));
 }
 
-TEST_CASE("operations of a released Hold end, and those of the others go on")
+TEST_CASE("operations of a released ReentrantLease end, and those of the others go on")
 {
     Reentrant test;
     auto& first = test.ask();
@@ -87,7 +90,7 @@ TEST_CASE("operations of a released Hold end, and those of the others go on")
     CHECK(at_risk == make_error_code(errc::released));
 }
 
-TEST_CASE("a child of fork has no Hold, is given none, and leaves the parent's alone")
+TEST_CASE("a child of fork has no ReentrantLease, is given none, and leaves the parent's alone")
 {
     Reentrant test;
     auto& first = test.ask();
@@ -100,13 +103,12 @@ TEST_CASE("a child of fork has no Hold, is given none, and leaves the parent's a
         right = right && again.error == errc::forked;
         auto const& ending = test.release(first.holding);
         right = right && ending.error == errc::forked;
-        first.holding = Hold();
+        first.holding = ReentrantLease();
         // a holder of the parent's is of no use in the child with a store of the child's own
         ScriptedStore own;
         std::optional<error_code> error;
-        ReentrantLock(*own.store, {.key = "stock"}).async_acquire(test.holder, [&](error_code why, Hold const&) {
-            error = why;
-        });
+        ReentrantLock(*own.store, {.key = "stock"})
+            .async_acquire(test.holder, [&](error_code why, ReentrantLease const&) { error = why; });
         own.runtime->run_ready();
         right = right && error == errc::forked;
         error.reset();
@@ -125,7 +127,7 @@ TEST_CASE("a child of fork has no Hold, is given none, and leaves the parent's a
     CHECK(test.backend->releases.empty());
 }
 
-TEST_CASE("a store that is being closed waits for the last Hold")
+TEST_CASE("a store that is being closed waits for the last ReentrantLease")
 {
     Reentrant test;
     auto& first = test.ask();
@@ -147,22 +149,23 @@ TEST_CASE("a store that is being closed waits for the last Hold")
 TEST_CASE("with_lease and async_run hold a ReentrantLock around their work, also one within the other")
 {
     asio::io_context context;
-    auto const store = open_memory(context.get_executor(), {}, {.worker_name = "worker", .log = silent_log_sink()});
+    auto const store =
+        open_store(context.get_executor(), MemoryConfig{}, {.worker_name = "worker", .log = silent_log_sink()});
     ReentrantLock const lock(store, {.key = "stock", .ttl = 3s});
     Holder const holder;
     std::vector<std::uint32_t> depths;
-    auto const inner = [&](Hold& hold) -> asio::awaitable<void> {
+    auto const inner = [&](ReentrantLease& hold) -> asio::awaitable<void> {
         depths.push_back(hold.depth());
         co_return;
     };
-    auto const outer = [&](Hold& hold) -> asio::awaitable<void> {
+    auto const outer = [&](ReentrantLease& hold) -> asio::awaitable<void> {
         depths.push_back(hold.depth());
         auto again = co_await lock.async_acquire(holder, asio::deferred);
-        co_await with_lease(std::move(again), inner, asio::deferred);
+        co_await async_with_lease(std::move(again), inner, asio::deferred);
         depths.push_back(hold.depth());
     };
     std::optional<error_code> ended;
-    lock.async_run(holder, outer, [&](std::exception_ptr const& failure) { ended = code_of(failure); });
+    async_run(lock.for_holder(holder), outer, [&](std::exception_ptr const& failure) { ended = code_of(failure); });
     while (!ended && context.run_one_for(10s) > 0) {
     }
     CHECK(ended == error_code());
@@ -173,23 +176,25 @@ TEST_CASE("with_lease and async_run hold a ReentrantLock around their work, also
 TEST_CASE("async_run acquires the lock anew after a loss, unless the holder has other Holds of the lost lease")
 {
     asio::io_context context;
-    auto const store = open_memory(context.get_executor(), {}, {.worker_name = "worker", .log = silent_log_sink()});
+    auto const store =
+        open_store(context.get_executor(), MemoryConfig{}, {.worker_name = "worker", .log = silent_log_sink()});
     ReentrantLock const lock(store, {.key = "stock", .ttl = 300ms});
     Holder const holder;
     bool const nested = GENERATE(false, true);
-    Hold outer;
+    ReentrantLease outer;
     int runs = 0;
-    auto const work = [&](Hold& hold) -> asio::awaitable<void> {
+    auto const work = [&](ReentrantLease&) -> asio::awaitable<void> {
         if (++runs == 1) {
             if (nested)
                 outer = co_await lock.async_acquire(holder, asio::deferred);
-            co_await store.async_evict(lock.range(), 0, hold.owner(), "test", asio::deferred);
+            auto const seen = co_await store.async_inspect(lock.range());
+            co_await store.async_evict(seen.at(0), "test", asio::deferred);
             asio::steady_timer never(co_await asio::this_coro::executor, 1h);
             co_await never.async_wait(asio::deferred);
         }
     };
     std::optional<error_code> ended;
-    lock.async_run(holder, work, [&](std::exception_ptr const& failure) { ended = code_of(failure); });
+    async_run(lock.for_holder(holder), work, [&](std::exception_ptr const& failure) { ended = code_of(failure); });
     while (!ended && context.run_one_for(10s) > 0) {
     }
     CHECK(ended == (nested ? make_error_code(errc::lease_lost) : error_code()));
@@ -207,7 +212,8 @@ TEST_CASE("holders and Holds may be used from many threads at a time")
     std::atomic<int> mistakes{0};
     std::atomic<int> done{0};
     {
-        auto const store = open_memory(threads.get_executor(), {}, {.worker_name = "worker", .log = silent_log_sink()});
+        auto const store =
+            open_store(threads.get_executor(), MemoryConfig{}, {.worker_name = "worker", .log = silent_log_sink()});
         ReentrantLock const lock(store, {.key = "stock", .ttl = 10s});
         auto const use = [&held, &mistakes,
                           &done](ReentrantLock of, Holder holder, std::size_t number) -> asio::awaitable<void> {

@@ -33,7 +33,7 @@ struct Ordered : ScriptedStore {
     }
 
     Holder holder;
-    std::vector<Hold> holds;
+    std::vector<ReentrantLease> holds;
     std::vector<Lease> leases;
 
     template <class Begin>
@@ -50,10 +50,11 @@ struct Ordered : ScriptedStore {
     error_code reenter(std::string const& key)
     {
         return answer([&](auto& result) {
-            ReentrantLock(*store, {.key = key, .ttl = 3s}).async_acquire(holder, [&](error_code error, Hold hold) {
-                result = error;
-                holds.push_back(std::move(hold));
-            });
+            ReentrantLock(*store, {.key = key, .ttl = 3s})
+                .async_acquire(holder, [&](error_code error, ReentrantLease hold) {
+                    result = error;
+                    holds.push_back(std::move(hold));
+                });
         });
     }
     error_code lock(std::string const& key)

@@ -26,7 +26,7 @@ TEST_CASE("max_hold of a set, and the ttl of one that is renewed by hand, count 
         b = std::move(lease);
     });
     time.run_ready();
-    REQUIRE(b);
+    REQUIRE_FALSE(b.empty());
     auto const begin = time.now();
     LeaseOptions options;
     bool const by_hand = GENERATE(false, true);

@@ -4,8 +4,8 @@
 #include "unit/scripted_store.hpp"
 
 #include <tenure/errc.hpp>
-#include <tenure/hold.hpp>
 #include <tenure/holder.hpp>
+#include <tenure/reentrant_lease.hpp>
 #include <tenure/reentrant_lock.hpp>
 
 #include <catch2/catch_test_macros.hpp>
@@ -19,6 +19,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 /** A scripted store, and one holder of a re-entrant lock. */
 struct Reentrant : ScriptedStore {
     static constexpr std::chrono::milliseconds ttl{3000};
@@ -26,7 +28,7 @@ struct Reentrant : ScriptedStore {
     Holder holder;
     ReentrantLock lock{*store, {.key = "stock", .ttl = ttl}};
     /// where they are stays the same
-    std::list<Attempt<Hold>> attempts;
+    std::list<Attempt<ReentrantLease>> attempts;
 
     ~Reentrant()
     {
@@ -39,13 +41,13 @@ struct Reentrant : ScriptedStore {
     }
 
     /** Begins an acquisition. */
-    Attempt<Hold>& ask(Holder const& by, AcquireOptions const& options = {})
+    Attempt<ReentrantLease>& ask(Holder const& by, AcquireOptions const& options = {})
     {
-        attempts.emplace_back().start(detail::OnBehalf<ReentrantLock, Holder>{lock, by}, options);
+        attempts.emplace_back().start(lock.for_holder(by), options);
         runtime->run_ready();
         return attempts.back();
     }
-    Attempt<Hold>& ask(AcquireOptions const& options = {}) { return ask(holder, options); }
+    Attempt<ReentrantLease>& ask(AcquireOptions const& options = {}) { return ask(holder, options); }
 
     /** Grants the oldest claim. */
     void grant_claim()
@@ -93,7 +95,7 @@ struct Reentrant : ScriptedStore {
         asio::cancellation_signal cancel;
     };
     std::list<Ending> endings;
-    Ending& release(Hold& hold)
+    Ending& release(ReentrantLease& hold)
     {
         auto& ending = endings.emplace_back();
         hold.async_release(

@@ -18,6 +18,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 
 TEST_CASE("a further acquisition of a holder gets the same lease, and the store is not asked")
@@ -39,8 +41,8 @@ TEST_CASE("a further acquisition of a holder gets the same lease, and the store 
     // another lock object of the same key is the same lock, and a copy of the holder the same holder
     ReentrantLock const other(*test.store, {.key = "stock", .ttl = 5s});
     Holder const copy = test.holder;
-    Hold third;
-    other.async_acquire(copy, [&](error_code, Hold hold) { third = std::move(hold); });
+    ReentrantLease third;
+    other.async_acquire(copy, [&](error_code, ReentrantLease hold) { third = std::move(hold); });
     test.runtime->run_ready();
     CHECK(third.depth() == 3);
     CHECK(test.store->statistics().acquired == 1);
@@ -58,10 +60,10 @@ TEST_CASE("another holder of the same process is excluded")
     CHECK(first.holding.valid());
 }
 
-TEST_CASE("the key is given back with the last Hold, in whichever order they end")
+TEST_CASE("the key is given back with the last ReentrantLease, in whichever order they end")
 {
     Reentrant test;
-    std::array<Attempt<Hold>*, 3> const holds{&test.ask(), &test.ask(), &test.ask()};
+    std::array<Attempt<ReentrantLease>*, 3> const holds{&test.ask(), &test.ask(), &test.ask()};
     test.grant_claim();
     auto const token = holds[0]->holding.token();
     using Numbers = std::vector<std::size_t>;
@@ -100,13 +102,13 @@ TEST_CASE("destroying, moving and assigning Holds counts")
     auto& first = test.ask();
     test.grant_claim();
     auto& second = test.ask();
-    Hold moved = std::move(second.holding);
+    ReentrantLease moved = std::move(second.holding);
     CHECK(moved.depth() == 2);
-    CHECK_FALSE(second.holding); // NOLINT(bugprone-use-after-move): what it is about
+    CHECK(second.holding.empty()); // NOLINT(bugprone-use-after-move): what it is about
     moved = {};
     CHECK(first.holding.depth() == 1);
     CHECK(test.backend->releases.empty());
-    first.holding = Hold();
+    first.holding = ReentrantLease();
     test.runtime->run_ready();
     CHECK(test.backend->releases.size() == 1);
     test.answer_release(Released{});
@@ -158,7 +160,7 @@ TEST_CASE("cancelling one of two who share a claim ends the wait of that one onl
     test.grant_claim();
     CHECK(goes_on.holding.valid());
     CHECK(goes_on.holding.depth() == 1);
-    CHECK_FALSE(cancelled.holding);
+    CHECK(cancelled.holding.empty());
 }
 
 TEST_CASE("the claim is cancelled when its last waiter has left, and a late grant is given back")
@@ -224,7 +226,7 @@ TEST_CASE("each who shares a claim waits for as long as it wants to")
     SECTION("the second one not at all")
     {
         std::optional<error_code> tried;
-        test.lock.async_try_acquire(test.holder, [&](error_code error, std::optional<Hold> const& hold) {
+        test.lock.async_try_acquire(test.holder, [&](error_code error, std::optional<ReentrantLease> const& hold) {
             tried = error;
             CHECK_FALSE(hold);
         });
@@ -268,7 +270,7 @@ TEST_CASE("an error that no waiting can mend ends all who share the claim")
 TEST_CASE("a loss reaches all Holds, and the holder gets no other lease until they are gone")
 {
     Reentrant test;
-    std::array<Attempt<Hold>*, 3> const holds{&test.ask(), &test.ask(), &test.ask()};
+    std::array<Attempt<ReentrantLease>*, 3> const holds{&test.ask(), &test.ask(), &test.ask()};
     test.grant_claim();
     std::vector<CancelReason> told;
     for (auto const* attempt : holds) {
@@ -281,7 +283,7 @@ TEST_CASE("a loss reaches all Holds, and the holder gets no other lease until th
         CHECK(test.ask().error == make_error_code(errc::lease_lost));
         CHECK(test.backend->claims.empty());
         CHECK_FALSE(attempt->holding.valid());
-        CHECK(attempt->holding.state() == LeaseState::cancelled);
+        CHECK(attempt->holding.state() == LeaseState::lost);
         auto const left = attempt->holding.depth();
         auto const& ending = test.release(attempt->holding);
         CHECK(attempt->holding.token().reason() == CancelReason::not_owner);
@@ -351,7 +353,7 @@ TEST_CASE("an acquisition while the last release is under way waits for its answ
     SECTION("or until the release counts as unconfirmed, which a try does, too")
     {
         std::optional<error_code> tried;
-        test.lock.async_try_acquire(test.holder, [&](error_code error, std::optional<Hold> const& hold) {
+        test.lock.async_try_acquire(test.holder, [&](error_code error, std::optional<ReentrantLease> const& hold) {
             tried = error;
             CHECK_FALSE(hold);
         });
@@ -420,7 +422,8 @@ TEST_CASE("options that cannot work are refused as those of a Lock, whatever is 
     CHECK(test.runtime->logged("AcquireOptions::prefer is 0: stock is a lock") == 1);
     std::optional<error_code> tried;
     test.lock.async_try_acquire(
-        test.holder, AcquireOptions{.wait = 1s}, [&](error_code error, std::optional<Hold> const&) { tried = error; });
+        test.holder, AcquireOptions{.wait = 1s},
+        [&](error_code error, std::optional<ReentrantLease> const&) { tried = error; });
     test.runtime->run_ready();
     CHECK(tried == make_error_code(boost::system::errc::invalid_argument));
     CHECK((!first.error || first.holding.depth() == 1));
@@ -437,14 +440,13 @@ TEST_CASE("a ttl of one's own is that of the claim")
     CHECK(first.holding.depth() == 2);
 }
 
-TEST_CASE("a holder and a released Hold keep no store open")
+TEST_CASE("a holder and a released ReentrantLease keep no store open")
 {
     ScriptedStore test;
     Holder const holder;
-    Hold hold;
-    ReentrantLock(*test.store, {.key = "stock", .ttl = 3s}).async_acquire(holder, [&](error_code, Hold granted) {
-        hold = std::move(granted);
-    });
+    ReentrantLease hold;
+    ReentrantLock(*test.store, {.key = "stock", .ttl = 3s})
+        .async_acquire(holder, [&](error_code, ReentrantLease granted) { hold = std::move(granted); });
     test.store.reset();
     test.runtime->run_ready();
     test.backend->answer(test.backend->claims, test.grant(3s));

@@ -121,22 +121,22 @@ TEST_CASE("items of one segment exclude each other, items of different segments 
     SegmentedLock const stock(test.store, {.prefix = "stock:", .segments = Segments::named({"a", "b", "c"})});
     CHECK(stock.key_of("a") == "stock:a");
     auto a = test.acquired(stock.for_item("a"));
-    REQUIRE(a);
+    REQUIRE_FALSE(a.empty());
     CHECK(test.server.held("stock:a"));
-    CHECK_FALSE(test.acquired(stock.for_item("a")));
-    CHECK(test.acquired(stock.for_item("b")));
+    CHECK(test.acquired(stock.for_item("a")).empty());
+    CHECK_FALSE(test.acquired(stock.for_item("b")).empty());
     std::array<SegmentItem, 3> const items{"c", "b", "c"};
     auto both = test.acquired(stock.for_items(items));
-    REQUIRE(both);
+    REQUIRE_FALSE(both.empty());
     CHECK(both.size() == 2);
-    CHECK_FALSE(test.acquired(stock.all()));
+    CHECK(test.acquired(stock.all()).empty());
     both = LeaseSet();
     a = LeaseSet();
     test.time.run_ready();
     auto const all = test.acquired(stock.all());
-    REQUIRE(all);
+    REQUIRE_FALSE(all.empty());
     CHECK(all.size() == 3);
-    CHECK_FALSE(test.acquired(stock.segment(1)));
+    CHECK(test.acquired(stock.segment(1)).empty());
 }
 
 TEST_CASE("while the number of segments changes, programs of each step exclude those of the next")
@@ -152,8 +152,8 @@ TEST_CASE("while the number of segments changes, programs of each step exclude t
         auto const name = "item " + std::to_string(item);
         for (std::size_t step = 0; step + 1 < steps.size(); ++step) {
             auto const held = test.acquired(steps[step].for_item(name));
-            REQUIRE(held);
-            CHECK_FALSE(test.acquired(steps[step + 1].for_item(name)));
+            REQUIRE_FALSE(held.empty());
+            CHECK(test.acquired(steps[step + 1].for_item(name)).empty());
         }
         test.time.run_ready();
     }

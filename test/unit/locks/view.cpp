@@ -18,6 +18,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 
 namespace

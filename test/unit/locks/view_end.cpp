@@ -21,6 +21,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 using namespace std::chrono_literals;
 
 TEST_CASE("the reading ends with the last copy of a View")
@@ -192,7 +194,7 @@ TEST_CASE("handlers of a View run on the store's executor, also with a thread of
     StoreOptions options;
     options.log = silent_log_sink();
     options.own_thread = true;
-    auto const store = open_memory(context.get_executor(), {}, std::move(options));
+    auto const store = open_store(context.get_executor(), MemoryConfig{}, std::move(options));
     Lock const lock(store, {.key = "job", .ttl = 3s});
     View const view(lock, {.refresh = 100ms});
     std::vector<KeyState::Kind> seen;

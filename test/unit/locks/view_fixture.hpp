@@ -23,6 +23,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 using Keys = std::vector<KeyState>;
 
 [[nodiscard]] inline KeyState

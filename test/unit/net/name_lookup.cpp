@@ -23,6 +23,8 @@
 namespace tenure::net
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 

@@ -1,4 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "runtime/names.hpp"
+
 #include <tenure/backend/strand.hpp>
 
 #include <boost/asio/bind_executor.hpp>

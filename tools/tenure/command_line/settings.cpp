@@ -4,7 +4,7 @@
 #include "command_line/option_list.hpp"
 #include "output/time_text.hpp"
 
-#include <tenure/connect.hpp>
+#include <tenure/open_store.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -14,6 +14,8 @@
 
 namespace tenure::tool
 {
+
+namespace asio = boost::asio;
 
 namespace
 {
@@ -41,7 +43,7 @@ Store StoreSettings::open(asio::any_io_executor executor, LogSink log) const
     options.worker_name = worker;
     options.log = std::move(log);
     options.log_level = report().level();
-    auto store = connect(std::move(executor), is_local ? "file:" : url, std::move(options));
+    auto store = open_store(std::move(executor), is_local ? "file:" : url, std::move(options));
     if (is_local)
         report().say(
             "no store named: this lock holds on this machine only, in " + store.describe() +

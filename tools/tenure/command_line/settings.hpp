@@ -18,6 +18,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 /** Which store, as which worker, and how much is said: the options that every command has. */
 struct StoreSettings {
     std::string url;

@@ -5,7 +5,7 @@
 #include "run/child_process.hpp"
 #include "run/inheritance.hpp"
 
-#include <tenure/connect.hpp>
+#include <tenure/open_store.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -21,6 +21,8 @@
 
 namespace tenure::tool
 {
+
+namespace asio = boost::asio;
 
 namespace
 {
@@ -60,7 +62,8 @@ private:
         auto const report = Report(settings_.verbosity);
         options.log = settings_.verbosity > 0 ? report.sink() : silent_log_sink();
         options.log_level = report.level();
-        auto pool = SlotPool(connect(loop.get_executor(), settings_.url, std::move(options)), settings_.pool_config());
+        auto pool =
+            SlotPool(open_store(loop.get_executor(), settings_.url, std::move(options)), settings_.pool_config());
         auto const counts = index != settings_.victim();
         running_ += counts ? 1 : 0;
         asio::co_spawn(loop, work_for_demo(std::move(pool), board_, index), [this, counts](std::exception_ptr failure) {

@@ -16,6 +16,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 class Inheritance;
 
 struct DemoSettings {

@@ -11,7 +11,7 @@
 #include "output/live_screen.hpp"
 #include "output/report.hpp"
 
-#include <tenure/connect.hpp>
+#include <tenure/open_store.hpp>
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -26,6 +26,8 @@
 
 namespace tenure::tool
 {
+
+namespace asio = boost::asio;
 
 namespace
 {
@@ -129,7 +131,7 @@ int run_worker(WorkerSettings const& settings)
     options.worker_name = settings.store.worker;
     options.log = settings.quiet ? silent_log_sink() : settings.store.report().sink();
     options.log_level = settings.store.report().level();
-    auto pool = SlotPool(connect(loop.get_executor(), settings.store.url, std::move(options)), config);
+    auto pool = SlotPool(open_store(loop.get_executor(), settings.store.url, std::move(options)), config);
     return run_to_end(loop, work(pool, board, settings.index));
 }
 

@@ -14,6 +14,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 
@@ -166,7 +168,7 @@ asio::awaitable<void> DemoDirector::evict()
     auto const chosen = choose_worker_to_evict();
     if (!chosen)
         co_return;
-    auto const result = co_await store_.async_evict(range_, slot_, states_.at(slot_).owner, "demo", as_result);
+    auto const result = co_await store_.async_evict(states_.at(slot_), "demo", as_result);
     if (std::get<0>(result)) {
         // it gave the slot back in the meantime
         board_.worker(*chosen).works_on = false;

@@ -19,6 +19,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 /** The plot of the demo: lets the workers contend, kills one, takes a slot away from another, and judges at the end
  * what the board and the store have shown. */
 class DemoDirector

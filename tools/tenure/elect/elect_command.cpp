@@ -19,12 +19,15 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace tenure::tool
 {
+
+namespace asio = boost::asio;
 
 namespace
 {
@@ -64,7 +67,7 @@ struct ElectSettings {
     std::string contact;
     std::chrono::milliseconds ttl{5'000};
     /// 0: the library's default for the ttl
-    std::chrono::milliseconds notice{0};
+    std::optional<std::chrono::milliseconds> notice;
 };
 
 ElectionConfig config_of(ElectSettings const& settings)

@@ -21,6 +21,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 
@@ -120,7 +122,7 @@ asio::awaitable<int> evict(EvictSettings const& settings, Store store, KeyRangeP
     std::cout << description_of_holder << '\n';
     if (!settings.yes && !agrees("take it away?"))
         co_return attention;
-    auto const result = co_await store.async_evict(range, index, state.owner, store.worker_name(), as_result);
+    auto const result = co_await store.async_evict(state, store.worker_name(), as_result);
     auto const error = std::get<0>(result);
     if (error == errc::lease_lost) {
         std::cout << key << " has another holder by now, or none: nothing was changed\n";

@@ -19,6 +19,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 

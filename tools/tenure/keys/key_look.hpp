@@ -15,6 +15,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 /** The answer of a store about keys. */
 struct KeyLook {
     /// no key could be read

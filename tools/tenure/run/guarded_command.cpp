@@ -21,6 +21,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 

@@ -17,6 +17,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 /** Whether SIGINT, as ^C sends it, ended the command or the wait for its lease. */
 enum class Interruption {
     none,

@@ -18,6 +18,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 HeldKeys::HeldKeys(Lease lease)
     : lease_(std::move(lease))
 {
@@ -25,7 +27,7 @@ HeldKeys::HeldKeys(Lease lease)
 
 HeldKeys::HeldKeys(Slot slot)
 {
-    if (slot)
+    if (!slot.empty())
         slot_ = slot.id();
     lease_ = std::move(slot).as_lease();
 }
@@ -37,17 +39,17 @@ HeldKeys::HeldKeys(LeaseSet leases)
 
 std::size_t HeldKeys::size() const noexcept
 {
-    return lease_ ? 1 : leases_.size();
+    return lease_.empty() ? leases_.size() : 1;
 }
 
 Lease const& HeldKeys::operator[](std::size_t index) const
 {
-    return lease_ ? lease_ : leases_[index];
+    return lease_.empty() ? leases_[index] : lease_;
 }
 
 CancellationToken HeldKeys::token() const
 {
-    return lease_ ? lease_.token() : leases_.token();
+    return lease_.empty() ? leases_.token() : lease_.token();
 }
 
 Lease const& HeldKeys::lost() const
@@ -60,7 +62,7 @@ Lease const& HeldKeys::lost() const
 
 Instant HeldKeys::valid_until() const
 {
-    return lease_ ? lease_.valid_until() : leases_.valid_until();
+    return lease_.empty() ? leases_.valid_until() : lease_.valid_until();
 }
 
 template <class Value>
@@ -97,7 +99,7 @@ asio::awaitable<bool> HeldKeys::release(std::chrono::milliseconds limit)
     auto leases = std::exchange(leases_, LeaseSet());
     auto token = cancelled_by(time_limit.slot());
     std::tuple<error_code, ReleaseOutcome> result;
-    if (lease)
+    if (!lease.empty())
         result = co_await lease.async_release(token);
     else
         result = co_await leases.async_release(token);
@@ -116,7 +118,7 @@ constexpr std::string_view fencing_token = "TENURE_FENCING_TOKEN";
 
 void add_token(std::vector<std::string>& environment, std::string const& name, Lease const& lease)
 {
-    if (lease.fencing_token() != 0)
+    if (lease.has_fencing_token())
         environment.push_back(name + "=" + std::to_string(lease.fencing_token()));
 }
 

@@ -18,6 +18,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 /** The leases of a command: the lease on one key, or on several keys that are held together. Several are as good as
  * the weakest of them. */
 class HeldKeys

@@ -30,6 +30,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 
@@ -128,7 +130,7 @@ private:
 
     asio::awaitable<error_code> acquire()
     {
-        auto const options = AcquireOptions{settings_.wait_limit(), milliseconds{0}};
+        auto const options = AcquireOptions{.wait = settings_.wait_limit()};
         return std::visit(
             [&](auto const& source) { return acquire_from(source, options, cancel_.slot(), held_); }, source_);
     }

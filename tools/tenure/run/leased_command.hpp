@@ -20,7 +20,7 @@ struct RunSettings {
     /// unset: 30 s, and no time for a window, which another process may have already
     std::optional<std::chrono::milliseconds> wait;
     /// 0: the library's default for the ttl
-    std::chrono::milliseconds notice{0};
+    std::optional<std::chrono::milliseconds> notice;
     /// of a pool
     std::chrono::milliseconds reuse_after{0};
     std::string note;

@@ -18,6 +18,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 /** The part that `tenure run` and `tenure elect` share, on a loop of one thread: signals, the keys that are held, and
  * the command that runs under them. */
 class SupervisedRun

@@ -17,6 +17,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 /** When a guard has to end a command that runs under these keys, should the keeper not do it. */
 [[nodiscard]] GuardDeadlines deadlines(HeldKeys const& held);
 

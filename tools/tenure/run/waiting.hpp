@@ -15,6 +15,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 /** The keys that `tenure run` waits for. */
 struct Wait {
     Store store;

@@ -27,6 +27,8 @@
 namespace tenure::tool
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 

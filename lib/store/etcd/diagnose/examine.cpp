@@ -92,7 +92,7 @@ void ready(ClusterPtr const& cluster, Deadline not_after, ReplyHandler<ReadyRepl
         if (outcome.good() || denied)
             handler(Ready{});
         else
-            handler(failure(std::move(outcome), cluster->where(), "a first read"));
+            handler(failure(outcome, cluster->where(), "a first read"));
     });
 }
 

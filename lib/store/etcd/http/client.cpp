@@ -77,7 +77,7 @@ std::string Client::name_of(std::size_t endpoint) const
 Outcome Client::not_sent() const
 {
     auto detail = last_error_.code ? name_ + ": " + last_error_.text() : std::string();
-    return {.error = last_error_.code, .detail = std::move(detail), .fatal = last_error_.fatal};
+    return {{.error = last_error_.code, .detail = std::move(detail), .fatal = last_error_.fatal}};
 }
 
 Outcome Client::not_connected() const
@@ -276,7 +276,7 @@ bool Client::complete(Pending& pending)
     auto& request = pending.request;
     if (request.unless_ended != nullptr && request.unless_ended->mark.ended.load(std::memory_order_acquire)) {
         answer_later(
-            std::move(pending.handler), {.error = make_error_code(errc::released), .detail = "the lease is over"});
+            std::move(pending.handler), {{.error = make_error_code(errc::released), .detail = "the lease is over"}});
         return false;
     }
     if (request.not_after.over(runtime_->now())) {

@@ -4,6 +4,7 @@
 #include "connection.hpp"
 #include "exchange.hpp"
 #include "request_queue.hpp"
+#include "runtime/names.hpp"
 
 #include <net/backoff.hpp>
 #include <runtime/once_per_turn.hpp>
@@ -12,7 +13,7 @@
 #include <store/claim_window.hpp>
 #include <store/request.hpp>
 #include <tenure/backend/runtime.hpp>
-#include <tenure/stores/etcd_config.hpp>
+#include <tenure/stores/etcd.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -197,7 +198,6 @@ private:
     bool wants_connection_ = false;
     OncePerTurn pump_;
     Timer timer_;
-    Instant timer_at_ = Instant::max();
     bool closed_ = false;
 };
 using ClientPtr = std::shared_ptr<Client>;

@@ -229,10 +229,8 @@ void Client::arm()
             when = std::min(when, now + shortest_patience);
         else if (link.connection->state() == Connection::State::connecting)
             when = std::min(when, link.connect_by);
-    if (when == Instant::max() || (timer_.pending() && timer_at_ <= when))
-        return;
-    timer_at_ = when;
-    timer_.at(when, weak_from_this(), &Client::tick);
+    if (when != Instant::max())
+        timer_.by(when, weak_from_this(), &Client::tick);
 }
 
 void Client::tick()

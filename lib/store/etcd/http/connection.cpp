@@ -183,7 +183,7 @@ void Connection::answer()
         give_up({make_error_code(errc::store_unavailable), "the server ended the stream", false});
         return;
     }
-    Outcome outcome{Delivery::answered, reader_->status(), reader_->take_body(), since_};
+    Outcome outcome{{.delivery = Delivery::answered, .since = since_}, reader_->status(), reader_->take_body()};
     bool const goes_on = reader_->keeps_alive();
     reader_.reset();
     proven_ = true;
@@ -243,10 +243,10 @@ Outcome Connection::unanswered(net::StreamError const& why) const
     bool const not_sent = unwritten_ > 0 && !writing_;
     bool const is_public = why.code == errc::protocol_error || why.code == errc::closed || why.fatal;
     return {
-        .delivery = not_sent ? Delivery::not_sent : Delivery::unknown,
-        .since = since_,
-        .error = is_public ? why.code : make_error_code(errc::store_unavailable),
-        .detail = why.text()};
+        {.delivery = not_sent ? Delivery::not_sent : Delivery::unknown,
+         .since = since_,
+         .error = is_public ? why.code : make_error_code(errc::store_unavailable),
+         .detail = why.text()}};
 }
 
 } // namespace tenure::etcd

@@ -3,10 +3,11 @@
 
 #include "exchange.hpp"
 #include "reply_reader.hpp"
+#include "runtime/names.hpp"
 
 #include <net/stream.hpp>
 #include <tenure/backend/runtime.hpp>
-#include <tenure/stores/etcd_config.hpp>
+#include <tenure/stores/etcd.hpp>
 
 #include <functional>
 #include <memory>

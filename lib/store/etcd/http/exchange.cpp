@@ -147,12 +147,10 @@ GatewayError classify(unsigned status, std::string_view body)
     return {verdict, std::move(words)};
 }
 
-Failure failure(Outcome outcome, std::string const& where, std::string const& what)
+Failure failure(Outcome const& outcome, std::string const& where, std::string const& what)
 {
-    if (outcome.delivery == Delivery::not_sent)
-        return Failure::not_sent(outcome.error, std::move(outcome.detail), outcome.fatal);
-    if (outcome.delivery == Delivery::unknown)
-        return Failure::unknown(outcome.error, std::move(outcome.detail));
+    if (outcome.delivery != Delivery::answered)
+        return outcome.undelivered();
     auto const error = classify(outcome.status, outcome.body);
     auto detail = where + ": " + what + ": " + error.text();
     if (error.executed == Executed::maybe)

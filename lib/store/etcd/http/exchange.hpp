@@ -3,8 +3,10 @@
 #pragma once
 
 #include "limits.hpp"
+#include "runtime/names.hpp"
 
 #include <store/claim_window.hpp>
+#include <store/delivery.hpp>
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/one_shot.hpp>
@@ -24,28 +26,13 @@
 namespace tenure::etcd
 {
 
-enum class Delivery {
-    /// a reply arrived, good or bad
-    answered,
-    /// the request was not sent completely, so it was not executed
-    not_sent,
-    /// the request was sent, and no reply can arrive
-    unknown
-};
+using store::Delivery;
 
 /** How a request ended. */
-struct Outcome {
-    Delivery delivery = Delivery::not_sent;
+struct Outcome : store::Exchange {
     /// of a reply: the HTTP status and the body
     unsigned status = 0;
     std::string body = {};
-    /// before the request was written
-    Instant since{};
-    /// the cause if there is no reply; clear if only `not_after` passed before the request was sent
-    error_code error = {};
-    std::string detail = {};
-    /// retries cannot succeed until a person acts
-    bool fatal = false;
 
     [[nodiscard]] bool good() const noexcept { return delivery == Delivery::answered && status == 200; }
 };
@@ -130,7 +117,7 @@ struct GatewayError : GatewayVerdict {
 [[nodiscard]] GatewayError classify(unsigned status, std::string_view body);
 
 /** Makes the failure of a request without a good reply. `where` names the server, `what` the key. */
-[[nodiscard]] Failure failure(Outcome outcome, std::string const& where, std::string const& what);
+[[nodiscard]] Failure failure(Outcome const& outcome, std::string const& where, std::string const& what);
 
 /** Makes the failure of a malformed reply: the request may have taken effect. */
 [[nodiscard]] Failure malformed_reply(std::string const& where, std::string const& what);
@@ -141,7 +128,7 @@ template <class Reply>
     Outcome outcome, std::string const& where, std::string const& what, std::optional<Reply> (*parse)(std::string_view))
 {
     if (!outcome.good())
-        return failure(std::move(outcome), where, what);
+        return failure(outcome, where, what);
     if (auto reply = parse(outcome.body))
         return std::move(*reply);
     return malformed_reply(where, what);

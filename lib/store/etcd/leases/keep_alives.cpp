@@ -121,7 +121,7 @@ void KeepAlives::answer_later(Wanted wanted, Failure failure)
 void KeepAlives::fail(std::vector<Wanted> all, Outcome const& outcome)
 {
     for (auto& wanted : all)
-        answer(wanted, failure(Outcome(outcome), client_->where(), wanted.claim->key()));
+        answer(wanted, failure(outcome, client_->where(), wanted.claim->key()));
 }
 
 } // namespace tenure::etcd

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "batches.hpp"
+#include "runtime/names.hpp"
 #include "store/etcd/http/client.hpp"
 #include "store/etcd/http/messages.hpp"
 

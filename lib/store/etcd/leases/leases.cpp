@@ -111,7 +111,7 @@ store::Request<Leases::Taken> Leases::take(
         }
         self->discard(lease);
         if (outcome.delivery != Delivery::answered)
-            co_return failure(std::move(outcome), client.where(), "lease");
+            co_return failure(outcome, client.where(), "lease");
     }
     auto new_lease = store::as_step(grant(self, lifetime, not_after, sender));
     auto lease = co_await new_lease;
@@ -134,7 +134,7 @@ Leases::grant(std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, 
     if (outcome.delivery == Delivery::unknown)
         self->discard(lease);
     if (!outcome.good())
-        co_return failure(std::move(outcome), client.where(), "lease");
+        co_return failure(outcome, client.where(), "lease");
     auto const reply = parse_lease(outcome.body);
     if (!reply || reply->ttl <= 0)
         co_return malformed_reply(client.where(), "lease");
@@ -197,7 +197,7 @@ void Leases::revoke(LeasePtr const& lease, Deadline not_after, Sender sender, Re
             (outcome.delivery == Delivery::answered && classify(outcome.status, outcome.body).lease_not_found))
             std::move(handler)(WithdrawReply(Released{}));
         else
-            std::move(handler)(failure(std::move(outcome), client->where(), "lease"));
+            std::move(handler)(failure(outcome, client->where(), "lease"));
     });
 }
 

@@ -107,7 +107,7 @@ void Proofs::ended(Batch batch, Outcome outcome)
         if (may_wait_longer(wanted, outcome))
             add(std::move(wanted));
         else
-            wanted.handler(failure(Outcome(outcome), where, wanted.claim->key()));
+            wanted.handler(failure(outcome, where, wanted.claim->key()));
 }
 
 void Proofs::answered(Batch batch, TransactionReply reply)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "batches.hpp"
+#include "runtime/names.hpp"
 #include "store/etcd/cluster_context.hpp"
 #include "store/etcd/http/messages.hpp"
 

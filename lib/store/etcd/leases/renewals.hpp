@@ -3,6 +3,7 @@
 
 #include "keep_alives.hpp"
 #include "proofs.hpp"
+#include "runtime/names.hpp"
 #include "store/etcd/cluster_context.hpp"
 #include "store/etcd/http/messages.hpp"
 

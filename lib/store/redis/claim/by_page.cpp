@@ -2,6 +2,7 @@
 // Claim of one owner over its whole range by scripts, page by page.
 #include "claim.hpp"
 
+#include "store/redis/line_keys.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <algorithm>
@@ -107,8 +108,9 @@ private:
 
     void call_page()
     {
-        bool const may_close = server_->delays_after_failover() && !searching_ && !only_survey_;
-        auto call = claim_call(*server_, script(), request_, survey_, {}, may_close);
+        auto call = only_survey_ ? ScriptCall() : claim_call_of_page();
+        call.script = &script();
+        call.not_after = request_.not_after;
         call.keys = part_ ? encode_keys(*request_.range, part_->first, part_->count)
                           : server_->ranges().keys(request_.range, page_);
         call.urgency = std::exchange(claim_.urgency, resp::Urgency::step);
@@ -117,8 +119,19 @@ private:
         });
     }
 
+    [[nodiscard]] ScriptCall claim_call_of_page()
+    {
+        bool const with_line = request_.waits != Waits::no && line_.declare(*server_);
+        bool const may_close = server_->delays_after_failover() && !searching_;
+        return claim_call(*server_, script(), request_, survey_, with_line, {}, may_close);
+    }
+
     void answered(Outcome const& outcome)
     {
+        if (line_.may_have_refused(*server_, *request_.range, outcome)) {
+            call_page();
+            return;
+        }
         if (!outcome.succeeded()) {
             finish(only_survey_ ? ClaimReply(Busy{}) : failure_of_claim(*server_, outcome, *request_.range));
             return;
@@ -181,6 +194,7 @@ private:
     PendingClaim claim_;
     /// of `claim_`
     ClaimRequest& request_;
+    LineKeys line_;
     std::uint32_t pages_;
     std::uint32_t page_ = 0;
     /// tries only these keys of the single page first

@@ -88,24 +88,25 @@ void drop_late(ServerContext& server, PendingClaims& claims, Instant now)
 }
 
 ScriptCall claim_call(
-    ServerContext const& server, Script const& script, ClaimRequest const& request, bool survey,
+    ServerContext const& server, Script const& script, ClaimRequest const& request, bool survey, bool with_line,
     std::span<PendingClaim const> others, bool may_close)
 {
     ScriptCall call;
     call.script = &script;
     call.not_after = request.not_after;
-    std::string_view const fence = request.fencing ? std::string_view(server.fence()) : std::string_view();
-    call.values.add_all(request.owner, request.lifetime().count(), std::string_view(survey ? "1" : ""), fence);
-    if (request.waits != Waits::no && server.may_line_up()) {
-        std::string_view const in_front = request.waits == Waits::in_front ? "1" : "";
-        call.values.add_all(line_of(*request.range), server.waiter(), in_front);
-    } else {
-        call.values.add_all(std::string_view(), std::string_view(), std::string_view());
-    }
+    auto const flag = [](bool is_set) { return std::string_view(is_set ? "1" : ""); };
+    if (request.fencing)
+        call.names.add(server.fence());
+    if (with_line)
+        call.names.add(line_of(*request.range));
+    call.values.add_all(
+        request.owner, request.lifetime().count(), flag(survey), flag(request.fencing),
+        with_line ? std::string_view(server.waiter()) : std::string_view(),
+        flag(with_line && request.waits == Waits::in_front));
     for (auto const& other : others)
         call.values.add(other.request.owner);
     if (may_close) {
-        call.values.add(server.marker());
+        call.names.add(server.marker());
         call.with_run_id = true;
     }
     return call;
@@ -145,7 +146,7 @@ Failure refuse_claim(ServerContext& server, resp::Value const& error, std::strin
 Failure failure_of_claim(ServerContext& server, Outcome const& outcome, KeyRange const& range)
 {
     return outcome.delivery == Delivery::answered ? refuse_claim(server, outcome.reply, range.describe())
-                                                  : undelivered(outcome);
+                                                  : outcome.undelivered();
 }
 
 Busy closed_reply(ServerContext& server, PageClosed const& closed)

@@ -25,6 +25,7 @@
 // all ways share.
 #pragma once
 
+#include "runtime/names.hpp"
 #include "store/redis/replies.hpp"
 #include "store/redis/scripts/scripts.hpp"
 #include "store/redis/server_context.hpp"
@@ -134,21 +135,22 @@ void claim_from_pool(ServerPtr const& server, PendingClaims claims, OneShot<void
 
 // -- shared by all ways --
 
-/** Takes a place among the claims that the server answers now. False: there is none, and the claim must wait. */
+/** Reserves a place in the server's claim window. False: the window is full, so the claim must wait. */
 [[nodiscard]] bool take_place(ServerContext& server, PendingClaim& claim);
 
 /** Calls `begin` when the claim has a place. If it gets none before its deadline, the claim is answered. */
 void await_place(ServerPtr const& server, PendingClaim claim, OneShot<void(PendingClaim&&)> begin);
 
-/** Makes a call of a claiming script (see scripts.hpp) without its keys.
+/** Makes a call of a claiming script (see scripts.hpp) without the keys of the range.
  *  @param survey     a busy answer shall include the first expiry
+ *  @param with_line  for a waiter: the script may use the line
  *  @param others     the further owners of `first_free_each`
  *  @param may_close  the script is one that checks for a failover */
 [[nodiscard]] ScriptCall claim_call(
-    ServerContext const& server, Script const& script, ClaimRequest const& request, bool survey,
+    ServerContext const& server, Script const& script, ClaimRequest const& request, bool survey, bool with_line,
     std::span<PendingClaim const> others, bool may_close);
 
-/** The deadline for sending a call for several claims: the earliest of theirs. Claims that the call drops are sent
+/** The earliest deadline of the claims, for the call that they share. If that call is dropped, each claim is sent
  *  again. */
 [[nodiscard]] Deadline earliest_deadline(PendingClaims const& claims);
 

@@ -2,6 +2,7 @@
 // Claims of several owners on one pool in one script call.
 #include "claim.hpp"
 
+#include "store/redis/line_keys.hpp"
 #include "store/redis/scripts/scripts.hpp"
 #include "store/redis/wire/command.hpp"
 
@@ -29,11 +30,10 @@ public:
     {
     }
 
-    void send(bool by_text = false)
+    void send()
     {
-        by_text_ = by_text;
         resp::Command command(shared_from_this());
-        command.set_urgency(by_text ? resp::Urgency::step : claims_.front().urgency);
+        command.set_urgency(attempt_.is_first() ? claims_.front().urgency : resp::Urgency::step);
         server_->channel()->execute(
             std::move(command), earliest_deadline(claims_),
             [self = shared_from_this()](Outcome const& outcome) { self->answered(outcome); });
@@ -48,16 +48,17 @@ public:
         bool const may_close = server_->delays_after_failover();
         auto const& script = may_close ? scripts::first_free_each_after_failover() : scripts::first_free_each();
         survey_ = survey_is_due(server_->ranges(), first, now);
-        auto call = claim_call(*server_, script, first, survey_, std::span(claims_).subspan(1), may_close);
+        bool const with_line = first.waits != Waits::no && line_.declare(*server_);
+        auto call = claim_call(*server_, script, first, survey_, with_line, std::span(claims_).subspan(1), may_close);
         call.keys = server_->ranges().keys(range_, 0);
-        return command_of(call, by_text_);
+        return command_of(call, attempt_, *server_->channel());
     }
 
 private:
     void answered(Outcome const& outcome)
     {
-        if (is_unknown_script(outcome) && !by_text_) {
-            send(true);
+        if (attempt_.goes_on(*server_->channel(), outcome) || line_.may_have_refused(*server_, *range_, outcome)) {
+            send();
             return;
         }
         std::move(answered_)();
@@ -125,10 +126,10 @@ private:
     PendingClaims claims_;
     OneShot<void()> answered_;
     KeyRangePtr range_;
+    LineKeys line_;
     /// a busy answer shall include the first expiry and the number of foreign keys
     bool survey_ = false;
-    /// sends the text of the script, because the server does not know its name
-    bool by_text_ = false;
+    ScriptAttempt attempt_;
 };
 
 } // namespace

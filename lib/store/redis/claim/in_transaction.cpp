@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -60,7 +61,9 @@ public:
     [[nodiscard]] std::optional<resp::Command> compose(Instant now) override
     {
         drop_late(*server_, claims_, now);
-        if (claims_.empty())
+        // refused since the claims were gathered
+        by_script_ = !server_->has_transactions();
+        if (claims_.empty() || by_script_)
             return std::nullopt;
         resp::Transaction transaction(claims_.size() * bytes_of_claim + bytes_of_draw);
         for (auto const& claim : claims_) {
@@ -68,7 +71,7 @@ public:
             transaction.add(
                 "SET", resp::KeyOf{*request.range, 0}, request.owner, "NX", "PX", request.lifetime().count());
         }
-        transaction.add(scripts::draw().one_key_by_name, server_->fence());
+        transaction.add(scripts::draw().by_name, "1", server_->fence());
         return std::move(transaction).end();
     }
 
@@ -78,12 +81,14 @@ private:
         std::move(answered_)();
         if (claims_.empty())
             return;
-        if (outcome.delivery == Delivery::not_sent && claims_.size() > 1 && !outcome.fatal)
+        if (by_script_)
+            claim_by_script(std::nullopt);
+        else if (outcome.delivery == Delivery::not_sent && claims_.size() > 1 && !outcome.fatal)
             send_each_alone(std::nullopt);
         else if (outcome.ran_apart)
             ran_apart(std::move(outcome));
-        else if (is_command_unavailable(outcome))
-            claim_by_script(outcome.reply);
+        else if (is_refused(outcome))
+            transactions_refused(outcome);
         else if (claims_.size() > 1 && concerns_single_key(outcome))
             send_each_alone(server_->refuse(outcome.reply, "claim"));
         else if (!outcome.succeeded())
@@ -108,13 +113,27 @@ private:
         }
     }
 
-    /** MULTI, EXEC or EVALSHA is not available, and nothing ran. */
-    void claim_by_script(resp::Value const& refusal)
+    /** True if the server has no EXEC, or none of the commands, or no script between MULTI and EXEC. Nothing ran. */
+    [[nodiscard]] bool is_refused(Outcome const& outcome) const
     {
-        server_->transactions_refused(refusal.as_string());
-        auto const reason = server_->refuse(refusal, "claim");
+        if (is_command_unavailable(outcome))
+            return true;
+        bool const is_script = outcome.refused_command == claims_.size();
+        return is_script && refuses_command_here(outcome.reply.as_string());
+    }
+
+    void transactions_refused(Outcome const& outcome)
+    {
+        server_->transactions_refused(outcome.reply.as_string(), outcome.ends_login);
+        claim_by_script(server_->refuse(outcome.reply, "claim"));
+    }
+
+    /** @param reason  why the transaction was refused: the answer for claims whose deadline has passed */
+    void claim_by_script(std::optional<Failure> const& reason)
+    {
         for (auto& pending : claims_) {
-            pending.handler = or_refused(std::move(pending.handler), reason);
+            if (reason)
+                pending.handler = or_refused(std::move(pending.handler), *reason);
             pending.urgency = resp::Urgency::step;
             claim(server_, std::move(pending));
         }
@@ -129,7 +148,7 @@ private:
             give_back(outcome);
             return;
         }
-        server_->transactions_refused(refusal.as_string());
+        server_->transactions_refused(refusal.as_string(), false);
         outcome.reply = resp::Value::list(resp::Type::array, {replies.begin() + 1, replies.end()});
         auto const sets = outcome.reply.elements().first(claims_.size());
         if (!std::ranges::all_of(sets, is_answer_to_set))
@@ -172,10 +191,21 @@ private:
         bool const grants = std::ranges::any_of(sets, &resp::Value::is_ok);
         if (auto const token = drawn_token(drawn); token || !grants)
             finish(outcome, token.value_or(0));
-        else if (is_unknown_script(drawn))
+        else if (may_draw_again(drawn))
             draw_again(std::move(outcome));
         else
             finish(outcome, 0, no_token(drawn));
+    }
+
+    /** True if the script did not run: the server does not know it, or runs none in a transaction. */
+    [[nodiscard]] bool may_draw_again(resp::Value const& drawn)
+    {
+        auto const text = drawn.is_error() ? drawn.as_string() : std::string_view();
+        if (refuses_command_here(text)) {
+            server_->transactions_refused(text, false);
+            return true;
+        }
+        return is_unknown_script(drawn);
     }
 
     /** Draws a token for keys that are already held, which is safe while they are held. Another client may have
@@ -259,6 +289,8 @@ private:
     ServerPtr server_;
     PendingClaims claims_;
     OneShot<void()> answered_;
+    /// the last attempt was not written, because transactions are refused by now
+    bool by_script_ = false;
 };
 
 } // namespace

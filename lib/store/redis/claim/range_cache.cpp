@@ -2,6 +2,8 @@
 // RangeCache: encoded keys, and surveys of a range.
 #include "range_cache.hpp"
 
+#include "store/redis/key_names.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -24,20 +26,22 @@ constexpr std::uint32_t small_range = 64;
 // Minimum time between surveys of a larger range.
 constexpr auto survey_pause = 250ms;
 
-void add_keys(resp::EncodedArguments& keys, KeyRange const& range, std::uint32_t first_index, std::uint32_t count)
-{
-    keys.reserve((range.prefix.size() + 20) * count + 16);
-    for (std::uint32_t i = 0; i < count; ++i)
-        keys.add(range.key(first_index + i));
-}
-
 } // namespace
 
 EncodedKeys encode_keys(KeyRange const& range, std::uint32_t first_index, std::uint32_t count)
 {
     auto keys = std::make_shared<resp::EncodedArguments>();
-    keys->add(count);
-    add_keys(*keys, range, first_index, count);
+    keys->reserve((range.prefix.size() + 20) * count);
+    for (std::uint32_t i = 0; i < count; ++i)
+        keys->add(resp::KeyOf{range, first_index + i});
+    return keys;
+}
+
+EncodedKeys encode_fence_keys(KeyRange const& range, std::uint32_t first_index, std::uint32_t count)
+{
+    auto keys = std::make_shared<resp::EncodedArguments>();
+    for (std::uint32_t i = 0; i < count; ++i)
+        keys->add(fence_key(range.key(first_index + i)));
     return keys;
 }
 
@@ -58,11 +62,9 @@ EncodedKeys RangeCache::part(KeyRangePtr const& range, std::uint32_t part)
 {
     auto& cached = notes(range).parts;
     cached.resize((range->count + part_size - 1) / part_size);
-    if (cached[part] == nullptr) {
-        auto keys = std::make_shared<resp::EncodedArguments>();
-        add_keys(*keys, *range, part * part_size, std::min(part_size, range->count - part * part_size));
-        cached[part] = std::move(keys);
-    }
+    auto const first = part * part_size;
+    if (cached[part] == nullptr)
+        cached[part] = encode_keys(*range, first, std::min(part_size, range->count - first));
     return cached[part];
 }
 

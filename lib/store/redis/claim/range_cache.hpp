@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/names.hpp"
 #include "store/redis/wire/command.hpp"
 
 #include <tenure/backend/backend.hpp>
@@ -18,13 +19,16 @@
 namespace tenure::redis
 {
 
-/** Keys encoded as arguments of a script: their number, then the keys. */
+/** Keys of a range, encoded as arguments. */
 using EncodedKeys = std::shared_ptr<resp::EncodedArguments const>;
 
 /** The most keys of one script call. Larger ranges take several pages. */
 inline constexpr std::uint32_t max_keys_per_call = 4096;
 
 [[nodiscard]] EncodedKeys encode_keys(KeyRange const& range, std::uint32_t first_index, std::uint32_t count);
+
+/** The fence keys of these keys (see `fence_key`). */
+[[nodiscard]] EncodedKeys encode_fence_keys(KeyRange const& range, std::uint32_t first_index, std::uint32_t count);
 
 /** Encoded keys of the ranges in use, and results of earlier claims on them. */
 class RangeCache
@@ -49,7 +53,7 @@ public:
     /** The encoded keys of a page. They are not cached for single keys and very large ranges. */
     [[nodiscard]] EncodedKeys keys(KeyRangePtr const& range, std::uint32_t page);
 
-    /** The encoded keys of a part of a one-page range, without their number. */
+    /** The encoded keys of a part of a one-page range. */
     [[nodiscard]] EncodedKeys part(KeyRangePtr const& range, std::uint32_t part);
 
     /** True if searching for the first part with a free key probably pays for its round trip: a large one-page range

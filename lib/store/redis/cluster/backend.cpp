@@ -53,6 +53,46 @@ void renew_by_slot(SlotContexts& slots, std::vector<RenewRequest> requests, Rene
             });
 }
 
+/** A single key follows its migrating slot; several keys may be at two nodes. */
+ServerPtr const& node_of(SlotContexts& slots, KeyRange const& range, HashSlot slot)
+{
+    auto const& context = slots.at(slot);
+    return range.count == 1 ? context.follows : context.waits;
+}
+
+/** Releases a key whose line is in another hash slot. */
+store::Request<ReleaseReply> release_and_announce(std::shared_ptr<SlotContexts> slots, ReleaseRequest request)
+{
+    auto const claim = request.claim;
+    request.notifications = false;
+    auto const releases = slots->of(*claim->range, claim->index).releases;
+    store::Step<ReleaseReply> release(
+        [&](ReplyHandler<ReleaseReply> handler) { releases->add(std::move(request), std::move(handler)); });
+    auto reply = co_await release;
+    if (std::holds_alternative<Released>(reply)) {
+        auto notify = announce(slots, claim->range, claim->index, 1);
+        reply = Released{co_await notify};
+    }
+    co_return std::move(reply);
+}
+
+/** Withdraws, and notifies the waiters that the withdrawal itself cannot reach. */
+store::Request<WithdrawReply> withdraw_and_announce(std::shared_ptr<SlotContexts> slots, WithdrawRequest request)
+{
+    auto const range = request.range;
+    auto const slot = shared_slot(*range);
+    bool const announces = request.notifications && (!slot || has_remote_line(*range, 0));
+    request.notifications = request.notifications && !announces;
+    auto free_keys =
+        store::as_step(slot ? withdraw(node_of(*slots, *range, *slot), request) : multi_slot_withdraw(slots, request));
+    auto withdrawn = co_await free_keys;
+    if (announces && withdrawn.freed > 0) {
+        auto notify = announce(slots, range, 0, withdrawn.freed);
+        co_await notify;
+    }
+    co_return std::move(withdrawn.reply);
+}
+
 /** Backend of a cluster: hands each request to the hash slot of its keys, or to the operations on many slots. Pending
  *  requests own those parts, never this object, so dropping it closes the connections. */
 class ClusterBackend final : public Backend
@@ -63,7 +103,6 @@ public:
         , cluster_(Cluster::make(std::move(runtime), std::move(access)))
         , slots_(std::make_shared<SlotContexts>(cluster_, for_examination_.delay_after_failover))
         , subscriber_(std::make_shared<ClusterSubscriber>(cluster_))
-        , announcer_(std::make_shared<Announcer>(slots_))
     {
         cluster_->on_change([weak = std::weak_ptr(subscriber_)] {
             if (auto const subscriber = weak.lock())
@@ -80,16 +119,7 @@ public:
     ClusterBackend& operator=(ClusterBackend const&) = delete;
     ~ClusterBackend() override { ClusterBackend::shutdown(); }
 
-    [[nodiscard]] Capabilities capabilities() const noexcept override
-    {
-        // other programs may delete keys without publishing
-        return {
-            .keeps_line = true,
-            .frees_silently = true,
-            .examines = true,
-            .no_quarantine = nullptr,
-            .no_detach = nullptr};
-    }
+    [[nodiscard]] Capabilities capabilities() const noexcept override { return capabilities_of_redis(); }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
@@ -117,51 +147,18 @@ public:
         auto const& claim = *request.claim;
         auto const& slot = slots_->of(*claim.range, claim.index);
         if (request.keep_for) {
-            redis::detach(slot.follows, std::move(request), std::move(handler));
+            redis::detach(slot.follows, std::move(request)).start(std::move(handler));
             return;
         }
-        auto const& releases = slot.releases;
-        if (request.notifications && Announcer::is_needed(*claim.range, claim.index)) {
-            request.notifications = false;
-            handler = [announcer = announcer_, released = request.claim,
-                       handler = std::move(handler)](ReleaseReply reply) mutable {
-                if (std::holds_alternative<Released>(reply))
-                    announcer->announce(
-                        released->range, released->index, 1,
-                        [handler = std::move(handler)](bool named_another) mutable {
-                            std::move(handler)(ReleaseReply(Released{named_another}));
-                        });
-                else
-                    std::move(handler)(std::move(reply));
-            };
-        }
-        releases->add(std::move(request), std::move(handler));
+        if (request.notifications && has_remote_line(*claim.range, claim.index))
+            release_and_announce(slots_, std::move(request)).start(std::move(handler));
+        else
+            slot.releases->add(std::move(request), std::move(handler));
     }
 
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
     {
-        auto const range = request.range;
-        auto const slot = shared_slot(*range);
-        bool const tells = request.notifications && (!slot || Announcer::is_needed(*range, 0));
-        request.notifications = request.notifications && !tells;
-        auto answer = [announcer = tells ? announcer_ : nullptr, range,
-                       handler = std::move(handler)](WithdrawReply&& reply, std::uint32_t freed) mutable {
-            if (announcer == nullptr || freed == 0) {
-                std::move(handler)(std::move(reply));
-                return;
-            }
-            announcer->announce(
-                range, 0, freed, [handler = std::move(handler), reply = std::move(reply)](bool) mutable {
-                    std::move(handler)(std::move(reply));
-                });
-        };
-        if (slot)
-            withdraw_counted(of_range(*range, *slot), std::move(request), std::move(answer));
-        else
-            multi_slot_withdraw(slots_, std::move(request))
-                .start([answer = std::move(answer)](CountedWithdrawReply&& reply) mutable {
-                    answer(std::move(reply.reply), reply.freed);
-                });
+        withdraw_and_announce(slots_, std::move(request)).start(std::move(handler));
     }
 
     [[nodiscard]] std::unique_ptr<Watch>
@@ -185,23 +182,21 @@ public:
     /** Checks the map, and the node that serves the first hash slot. */
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
-        redis::ready(slots_->at(0).follows, not_after, std::move(handler));
+        redis::ready(slots_->at(0).follows, not_after).start(std::move(handler));
     }
 
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
-        if (auto const slot = shared_slot(*range)) {
-            auto const node = of_range(*range, *slot);
-            redis::inspect(node, std::move(range), not_after, std::move(handler));
-        } else {
-            multi_slot_inspect(slots_, std::move(range), not_after).start(std::move(handler));
-        }
+        auto const slot = shared_slot(*range);
+        auto steps = slot ? redis::inspect(node_of(*slots_, *range, *slot), range, not_after)
+                          : multi_slot_inspect(slots_, range, not_after);
+        std::move(steps).start(std::move(handler));
     }
 
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {
         auto const& node = slots_->of(*request.range, request.index).follows;
-        redis::evict(node, std::move(request), std::move(handler));
+        redis::evict(node, std::move(request)).start(std::move(handler));
     }
 
     void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
@@ -227,18 +222,10 @@ public:
     }
 
 private:
-    /// a single key follows its migrating slot; several keys may be at two nodes
-    [[nodiscard]] ServerPtr of_range(KeyRange const& range, HashSlot slot)
-    {
-        auto const& context = slots_->at(slot);
-        return range.count == 1 ? context.follows : context.waits;
-    }
-
     ExamineSettings for_examination_;
     std::shared_ptr<Cluster> cluster_;
     std::shared_ptr<SlotContexts> slots_;
     std::shared_ptr<ClusterSubscriber> subscriber_;
-    std::shared_ptr<Announcer> announcer_;
     Observers observers_;
 };
 

@@ -3,11 +3,12 @@
 
 #include "cluster.hpp"
 
+#include "runtime/names.hpp"
 #include "store/redis/link/stream.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
-#include <tenure/stores/redis_cluster_config.hpp>
+#include <tenure/stores/redis_cluster.hpp>
 
 #include <memory>
 

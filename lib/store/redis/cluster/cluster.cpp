@@ -153,9 +153,8 @@ void Cluster::arm()
     auto first = waiting_.empty() ? tend_at_ : std::min(tend_at_, waiting_.begin()->first);
     if (look_due_)
         first = std::min(first, look_after_);
-    if (closed_ || (timer_.pending() && timer_at_ == first))
+    if (closed_ || (timer_.pending() && timer_.due() == first))
         return;
-    timer_at_ = first;
     if (first == Instant::max())
         timer_.cancel();
     else

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cluster_nodes.hpp"
+#include "runtime/names.hpp"
 #include "topology.hpp"
 
 #include <runtime/timer.hpp>
@@ -108,7 +109,6 @@ private:
     /// when nodes without slots may be closed
     Instant tend_at_ = Instant::max();
     Timer timer_;
-    Instant timer_at_{};
     bool closed_ = false;
 };
 

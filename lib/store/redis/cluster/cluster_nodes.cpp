@@ -23,13 +23,13 @@ ClusterNode& ClusterNodes::at(ServerAddress const& address)
     auto& node = nodes_[address];
     node.address = address;
     node.serial = ++made_;
-    node.channel = HedgedLink::make(runtime_, connect);
+    node.channel = std::make_shared<HedgedLink>(runtime_, connect);
     node.channel->shortest_ttl(shortest_ttl_);
     node.channel->on_reachable([handler = reachable_, address] {
         if (handler)
             handler(address);
     });
-    node.hints = Subscriber::make(runtime_, connect, "redis+cluster node " + to_string(address), waiter_);
+    node.hints = std::make_shared<Subscriber>(runtime_, connect, "redis+cluster node " + to_string(address), waiter_);
     node.hints->use_shards([handler = moved_, address](std::string const& channel, resp::Value const& reply) {
         if (handler)
             handler(address, channel, reply);

@@ -3,6 +3,7 @@
 
 #include "store/redis/link/server_address.hpp"
 
+#include "runtime/names.hpp"
 #include "store/redis/link/hedged_link.hpp"
 #include "store/redis/link/subscriber.hpp"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cluster.hpp"
+#include "runtime/names.hpp"
 
 #include <tenure/backend/backend.hpp>
 

@@ -105,9 +105,9 @@ store::Request<Findings> examine_cluster(
             node.used = not_after.at();
             auto const server = std::make_shared<ServerContext>(
                 cluster->runtime(), node.channel, ServerSettings{cluster->name() + " at " + to_string(address)});
-            examine(server, settings, ttl, not_after, reply_to([&](Findings&& found) {
-                        add(findings, address, std::move(found));
-                    }));
+            examine(server, settings, ttl, not_after).start(reply_to([&](Findings&& found) {
+                add(findings, address, std::move(found));
+            }));
             resp::Command question("CLUSTER", "NODES");
             question.expect_reply_bytes(nodes_reply_bytes);
             node.channel->execute(std::move(question), not_after, reply_to([&](Outcome const& outcome) {

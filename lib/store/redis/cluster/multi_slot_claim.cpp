@@ -97,7 +97,7 @@ private:
  *  @param own  it has the owner: the claim is extended at its node, and follows a migrating slot */
 store::Step<ClaimReply> claim_key(SlotContext const& slot, ClaimRequest request, std::uint32_t index, bool own)
 {
-    request.range = single_key(*request.range, index);
+    request.range = single_key(request.range, index);
     // the line is in another slot
     request.waits = Waits::no;
     if (!own)

@@ -4,8 +4,6 @@
 
 #include "multi_slot_probe.hpp"
 
-#include "store/redis/operations.hpp"
-
 #include <store/gather.hpp>
 
 #include <algorithm>
@@ -29,9 +27,8 @@ multi_slot_inspect(std::shared_ptr<SlotContexts> slots, KeyRangePtr range, Deadl
         std::optional<InspectReply> failure;
         auto read = store::gather(slots->runtime(), Instant::max(), [&](auto const& reply_to) {
             for (auto index = part.first; index < part.end(); ++index)
-                inspect(
-                    slots->of(*range, index).follows, single_key(*range, index), not_after,
-                    reply_to([&, index](InspectReply&& reply) {
+                inspect(slots->of(*range, index).follows, single_key(range, index), not_after)
+                    .start(reply_to([&, index](InspectReply&& reply) {
                         if (auto* const states = std::get_if<std::vector<KeyState>>(&reply)) {
                             keys[index] = std::move(states->front());
                             keys[index].index = index;
@@ -64,13 +61,12 @@ store::Request<CountedWithdrawReply> multi_slot_withdraw(std::shared_ptr<SlotCon
                 if (probes.keys[i] != KeyProbe::own)
                     continue;
                 auto single = request;
-                single.range = single_key(*part.range, part.first + i);
-                withdraw_counted(
-                    slots->of(*part.range, part.first + i).follows, std::move(single),
-                    reply_to([&](WithdrawReply&& reply, std::uint32_t count) {
-                        all.freed += count;
+                single.range = single_key(part.range, part.first + i);
+                withdraw(slots->of(*part.range, part.first + i).follows, std::move(single))
+                    .start(reply_to([&](CountedWithdrawReply&& one) {
+                        all.freed += one.freed;
                         if (std::holds_alternative<Released>(all.reply))
-                            all.reply = std::move(reply);
+                            all.reply = std::move(one.reply);
                     }));
             }
         });

@@ -4,6 +4,7 @@
 
 #include "slot_contexts.hpp"
 
+#include "runtime/names.hpp"
 #include "store/redis/claim/range_cache.hpp"
 
 #include <store/request.hpp>

@@ -4,14 +4,15 @@
 
 #include "slot_contexts.hpp"
 
+#include "runtime/names.hpp"
 #include "store/redis/diagnose/examine.hpp"
+#include "store/redis/operations.hpp"
 
 #include <store/request.hpp>
 
 #include <tenure/backend/backend.hpp>
 
 #include <chrono>
-#include <cstdint>
 #include <memory>
 
 namespace tenure::redis
@@ -21,12 +22,6 @@ namespace tenure::redis
  *  another, each as a range of one key, until one is granted. If an earlier attempt of the owner is unanswered, all
  *  nodes are searched for it first, and no key is taken while a node does not answer. */
 [[nodiscard]] store::Request<ClaimReply> multi_slot_claim(std::shared_ptr<SlotContexts> slots, ClaimRequest request);
-
-/** Reply to a withdrawal, and the number of freed keys, as far as the servers have answered. */
-struct CountedWithdrawReply {
-    WithdrawReply reply;
-    std::uint32_t freed = 0;
-};
 
 /** Reads all keys of a spread range, and withdraws from the keys that have the owner. */
 [[nodiscard]] store::Request<CountedWithdrawReply>

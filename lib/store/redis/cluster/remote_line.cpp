@@ -4,22 +4,39 @@
 
 #include "store/redis/key_names.hpp"
 #include "store/redis/operations.hpp"
+#include "store/redis/publish.hpp"
 #include "store/redis/scripts/scripts.hpp"
+#include "store/redis/wire/error_meaning.hpp"
 
 #include <store/gather.hpp>
 
 #include <tenure/errc.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace tenure::redis
 {
+
+/** Keys that were freed in one turn, by the stem of their range. */
+struct FreedKeys {
+    struct OfRange {
+        KeyRangePtr range;
+        std::uint32_t keys = 0;
+        /// the node of a freed key publishes within shards; used while the channel's node is not connected
+        bool in_shard = false;
+        std::vector<ReplyHandler<bool>> handlers;
+    };
+    std::map<std::string, OfRange> by_stem;
+};
 
 namespace
 {
@@ -34,18 +51,16 @@ constexpr auto worth_telling = 1s;
 /** Runs a script on the line for a caller that must not wait for a hanging node. Without an answer within `within` the
  *  outcome is unknown, and a later answer is dropped. */
 store::Request<Outcome> run_on_line(
-    ServerPtr node, Script const* script, std::string line, resp::EncodedArguments values, Clock::duration within,
-    Deadline not_after)
+    ServerPtr node, Script const* script, resp::EncodedArguments names, resp::EncodedArguments values,
+    Clock::duration within, Deadline not_after)
 {
     Outcome outcome;
     outcome.delivery = Delivery::unknown;
     outcome.error = errc::store_unavailable;
-    auto keys = std::make_shared<resp::EncodedArguments>();
-    keys->add(1).add(line);
     auto const limit = node->runtime().now() + within;
     ScriptCall call;
     call.script = script;
-    call.keys = std::move(keys);
+    call.names = std::move(names);
     call.values = std::move(values);
     call.urgency = resp::Urgency::step;
     call.not_after = not_after.no_later_than(limit);
@@ -64,10 +79,12 @@ ServerPtr const& node_of_line(SlotContexts& slots, KeyRange const& range)
 /** Joins the line. False if this store was already in it: then no release since this claim began has missed it. */
 store::Request<bool> line_up(ServerPtr node, KeyRangePtr range, Waits waits, Deadline not_after)
 {
+    resp::EncodedArguments names;
+    names.add(line_of(*range));
     resp::EncodedArguments values;
     values.add(node->waiter()).add(waits == Waits::in_front ? "1" : "");
     auto run = store::as_step(
-        run_on_line(node, &scripts::line_up(), line_of(*range), std::move(values), line_up_within, not_after));
+        run_on_line(node, &scripts::line_up(), std::move(names), std::move(values), line_up_within, not_after));
     auto const outcome = co_await run;
     auto const said = outcome.delivery == Delivery::answered ? outcome.reply.as_string() : std::string_view();
     if (said.starts_with('?'))
@@ -78,9 +95,8 @@ store::Request<bool> line_up(ServerPtr node, KeyRangePtr range, Waits waits, Dea
 }
 
 /** Takes names from the line for freed keys, and publishes them. True if the name of another store left the line.
- *  @param in_shard  see `Announcer::Freed` */
-store::Request<bool>
-tell(std::shared_ptr<SlotContexts> slots, std::string stem, KeyRangePtr range, std::uint32_t freed, bool in_shard)
+ *  @param in_shard  see `FreedKeys` */
+store::Request<bool> tell(std::shared_ptr<SlotContexts> slots, KeyRangePtr range, std::uint32_t freed, bool in_shard)
 {
     auto const node = node_of_line(*slots, *range);
     if (slots->cluster().closed() || !node->may_publish())
@@ -88,17 +104,43 @@ tell(std::shared_ptr<SlotContexts> slots, std::string stem, KeyRangePtr range, s
     // facts about a node are unknown before its connection
     if (node->channel()->generation() != 0)
         in_shard = node->announces_in_shard();
+    if (!node->may_line_up()) {
+        publish(node, *range, message_for_all);
+        co_return false;
+    }
+    bool const by_script = node->publishes_in_scripts();
+    resp::EncodedArguments names;
+    names.add(line_of(*range)).add(watched_key_of(*range));
     resp::EncodedArguments values;
-    values.add(node->name_in_line()).add(stem).add(freed);
+    values.add(freed).add(how_to_publish(*node));
     auto const& script = in_shard ? scripts::tell_freed_in_shard() : scripts::tell_freed();
     auto run =
-        store::as_step(run_on_line(node, &script, line_of(*range), std::move(values), worth_telling, Instant::max()));
+        store::as_step(run_on_line(node, &script, std::move(names), std::move(values), worth_telling, Instant::max()));
     auto const outcome = co_await run;
-    // an error reply has no flags, such as a slot without a node or a loading server
-    auto const flags = outcome.delivery == Delivery::answered ? read_release_flags(outcome.reply, 1) : std::nullopt;
-    if (flags)
-        take_notes(*node, *range, flags->notes);
-    co_return flags && flags->keys == "2";
+    if (outcome.delivery != Delivery::answered)
+        co_return false;
+    // other errors have no flags either, such as a slot without a node or a loading server
+    if (outcome.reply.is_error() && may_concern_some_keys(outcome.reply.as_string())) {
+        note_line_refusal(*node, *range, outcome.reply.as_string());
+        publish(node, *range, message_for_all);
+        co_return false;
+    }
+    auto const flags = read_release_flags(outcome.reply, 1, 1);
+    if (!flags)
+        co_return false;
+    follow_up(node, *range, flags->notes, 0, by_script);
+    co_return names_another(flags->notes.message(0), node->waiter());
+}
+
+void tell_all(std::shared_ptr<SlotContexts> const& slots, FreedKeys all)
+{
+    slots->freed_keys().reset();
+    for (auto& [stem, freed] : all.by_stem)
+        tell(slots, freed.range, freed.keys, freed.in_shard)
+            .start([handlers = std::move(freed.handlers)](bool named_another) mutable {
+                for (auto& handler : handlers)
+                    handler(bool(named_another));
+            });
 }
 
 } // namespace
@@ -124,35 +166,28 @@ claim_in_line(std::shared_ptr<SlotContexts> slots, ClaimAttempt attempt, ClaimRe
     co_return std::move(reply);
 }
 
-bool Announcer::is_needed(KeyRange const& range, std::uint32_t index)
+bool has_remote_line(KeyRange const& range, std::uint32_t index)
 {
     return hash_slot(line_of(range)) != hash_slot(range.key(index));
 }
 
-void Announcer::announce(KeyRangePtr range, std::uint32_t index, std::uint32_t freed, Handler handler)
+store::Step<bool>
+announce(std::shared_ptr<SlotContexts> slots, KeyRangePtr range, std::uint32_t index, std::uint32_t freed)
 {
-    auto pending = pending_.lock();
-    if (!pending) {
-        pending = std::make_shared<FreedByStem>();
-        pending_ = pending;
-        slots_->runtime().post([self = shared_from_this(), pending] { self->flush(std::move(*pending)); });
-    }
-    auto& entry = (*pending)[stem_of(*range)];
-    entry.in_shard = slots_->of(*range, index).follows->announces_in_shard();
-    entry.range = std::move(range);
-    entry.keys += freed;
-    entry.handlers.push_back(std::move(handler));
-}
-
-void Announcer::flush(FreedByStem all)
-{
-    pending_.reset();
-    for (auto& [stem, freed] : all)
-        tell(slots_, stem, freed.range, freed.keys, freed.in_shard)
-            .start([handlers = std::move(freed.handlers)](bool named_another) mutable {
-                for (auto& handler : handlers)
-                    handler(named_another);
-            });
+    return store::Step<bool>(
+        [slots = std::move(slots), range = std::move(range), index, freed](ReplyHandler<bool> handler) mutable {
+            auto pending = slots->freed_keys().lock();
+            if (!pending) {
+                pending = std::make_shared<FreedKeys>();
+                slots->freed_keys() = pending;
+                slots->runtime().post([slots, pending] { tell_all(slots, std::move(*pending)); });
+            }
+            auto& entry = pending->by_stem[stem_of(*range)];
+            entry.in_shard = slots->of(*range, index).follows->announces_in_shard();
+            entry.range = std::move(range);
+            entry.keys += freed;
+            entry.handlers.push_back(std::move(handler));
+        });
 }
 
 } // namespace tenure::redis

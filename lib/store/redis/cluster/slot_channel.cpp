@@ -82,13 +82,13 @@ private:
         auto const address = node.address;
         // another node may serve the slot by then, so one lost node does not end the request
         auto const latest = node.channel->ready() ? not_after_.at() : now() + longest_queueing;
-        auto const until = not_after_.no_later_than(latest).with_many_attempts();
+        auto const until = not_after_.no_later_than(latest).with_one_attempt(false);
         asking_refused_ = {};
         if (asking) {
             resp::Command ask("ASKING");
             ask.leave_with_next().set_urgency(command_.urgency()).need_connection();
             node.channel->execute(std::move(ask), until, [self = shared_from_this()](Outcome outcome) {
-                if (outcome.delivery == Delivery::answered && outcome.reply.is_error())
+                if (outcome.refused())
                     self->asking_refused_ = std::move(outcome.reply);
             });
         }
@@ -260,6 +260,12 @@ std::uint64_t SlotChannel::generation() const noexcept
 {
     auto const* const at = known_node();
     return at == nullptr ? 0 : (at->serial << 32U) + at->channel->generation();
+}
+
+Refusals& SlotChannel::refusals() noexcept
+{
+    auto const* const at = known_node();
+    return at == nullptr ? of_unknown_node_ : at->channel->refusals();
 }
 
 void SlotChannel::note_ttl(std::chrono::milliseconds ttl) noexcept

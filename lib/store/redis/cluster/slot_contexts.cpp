@@ -60,12 +60,4 @@ void SlotContexts::forget_unused()
     });
 }
 
-KeyRangePtr single_key(KeyRange const& range, std::uint32_t index)
-{
-    auto single = std::make_shared<KeyRange>(range);
-    single->first = range.first + index;
-    single->count = 1;
-    return single;
-}
-
 } // namespace tenure::redis

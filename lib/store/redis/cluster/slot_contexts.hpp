@@ -6,6 +6,7 @@
 #include "hash_slot.hpp"
 #include "redirect.hpp"
 
+#include "runtime/names.hpp"
 #include "store/redis/claim/claim.hpp"
 #include "store/redis/link/command_channel.hpp"
 #include "store/redis/releases.hpp"
@@ -44,6 +45,7 @@ public:
     [[nodiscard]] std::string last_error() const override;
     [[nodiscard]] ServerInfo const& server() const noexcept override;
     [[nodiscard]] std::uint64_t generation() const noexcept override;
+    [[nodiscard]] Refusals& refusals() noexcept override;
     void note_ttl(std::chrono::milliseconds ttl) noexcept override;
     void reconnect() override { cluster_->topology().refresh(); }
     void distrust(std::string_view what) override;
@@ -62,6 +64,8 @@ private:
     Migration migration_;
     /// the node that answered last
     ServerAddress answered_by_;
+    /// while it is not known which node serves the slot
+    Refusals of_unknown_node_;
     /// a task of `await_server` runs
     bool awaited_map_ = false;
     /// the longest recorded ttl, for later nodes of the slot
@@ -87,6 +91,8 @@ struct SlotContext {
     Instant avoid_until = Instant::min();
     Instant used{};
 };
+
+struct FreedKeys;
 
 /** The hash slots in use. Shared by the pending operations. */
 class SlotContexts
@@ -118,6 +124,10 @@ public:
     /** Cached state of spread ranges. */
     [[nodiscard]] RangeCache& multi_slot_ranges() noexcept { return multi_slot_ranges_; }
 
+    /** Keys freed in this turn, see `announce`. The posted task owns them, because the handlers may own this object
+     *  and a destroyed context runs no task. */
+    [[nodiscard]] std::weak_ptr<FreedKeys>& freed_keys() noexcept { return freed_keys_; }
+
 private:
     void forget_unused();
 
@@ -126,9 +136,7 @@ private:
     store::ClaimWindowPtr searches_;
     std::map<HashSlot, SlotContext> slots_;
     RangeCache multi_slot_ranges_;
+    std::weak_ptr<FreedKeys> freed_keys_;
 };
-
-/** Makes a range of one key of a range, with the same channel and prefix. */
-[[nodiscard]] KeyRangePtr single_key(KeyRange const& range, std::uint32_t index);
 
 } // namespace tenure::redis

@@ -4,6 +4,7 @@
 #include "cluster_nodes.hpp"
 #include "slot_map.hpp"
 
+#include "runtime/names.hpp"
 #include "store/redis/link/connection.hpp"
 #include "store/redis/link/connection_handshake.hpp"
 

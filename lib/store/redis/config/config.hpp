@@ -4,10 +4,10 @@
 
 #include <config/url.hpp>
 
-#include <tenure/stores/redis_cluster_config.hpp>
-#include <tenure/stores/redis_config.hpp>
-#include <tenure/stores/redis_sentinel_config.hpp>
-#include <tenure/stores/redlock_config.hpp>
+#include <tenure/stores/redis.hpp>
+#include <tenure/stores/redis_cluster.hpp>
+#include <tenure/stores/redis_sentinel.hpp>
+#include <tenure/stores/redlock.hpp>
 
 #include <string>
 

@@ -30,58 +30,6 @@ std::chrono::nanoseconds margin_of(std::chrono::milliseconds ttl)
 
 constexpr int readings = 5;
 
-class Reading : public std::enable_shared_from_this<Reading>
-{
-public:
-    Reading(
-        Runtime& runtime, std::shared_ptr<Connection> connection, Deadline not_after,
-        std::function<void(std::optional<ClockReading>, std::string)> handler)
-        : runtime_(runtime)
-        , connection_(std::move(connection))
-        , not_after_(not_after)
-        , handler_(std::move(handler))
-    {
-    }
-
-    void ask()
-    {
-        connection_->execute(resp::Command("TIME"), not_after_, [self = shared_from_this()](Outcome const& outcome) {
-            self->answered(outcome);
-        });
-    }
-
-private:
-    void answered(Outcome const& outcome)
-    {
-        if (outcome.delivery != Delivery::answered) {
-            finish(outcome.detail.empty() ? outcome.error.message() : outcome.detail);
-            return;
-        }
-        if (outcome.reply.is_error()) {
-            finish(classify(outcome.reply.as_string()).words);
-            return;
-        }
-        best_ = better(best_, read_time(outcome.reply, outcome.since, runtime_.now()));
-        if (++answers_ < readings)
-            ask();
-        else
-            finish("malformed reply to TIME");
-    }
-
-    void finish(std::string why_not)
-    {
-        connection_->close();
-        handler_(best_, best_ ? std::string() : std::move(why_not));
-    }
-
-    Runtime& runtime_;
-    std::shared_ptr<Connection> connection_;
-    Deadline not_after_;
-    std::function<void(std::optional<ClockReading>, std::string)> handler_;
-    std::optional<ClockReading> best_;
-    int answers_ = 0;
-};
-
 } // namespace
 
 std::optional<ClockReading> read_time(resp::Value const& reply, Instant asked, Instant answered)
@@ -100,11 +48,23 @@ std::optional<ClockReading> better(std::optional<ClockReading> const& a, std::op
     return b->uncertainty < a->uncertainty ? b : a;
 }
 
-void read_clock(
-    Runtime& runtime, std::shared_ptr<Connection> connection, Deadline not_after,
-    std::function<void(std::optional<ClockReading>, std::string why_not)> handler)
+store::Request<ReplicaClock>
+read_clock(Runtime& runtime, ServerAddress replica, std::shared_ptr<Connection> connection, Deadline not_after)
 {
-    std::make_shared<Reading>(runtime, std::move(connection), not_after, std::move(handler))->ask();
+    ReplicaClock clock{std::move(replica), std::nullopt, "malformed reply to TIME"};
+    for (int i = 0; i < readings; ++i) {
+        store::Step<Outcome> ask(
+            [&](OutcomeHandler handler) { connection->execute(resp::Command("TIME"), not_after, std::move(handler)); });
+        auto const outcome = co_await ask;
+        if (!outcome.succeeded()) {
+            clock.why_not =
+                outcome.delivery == Delivery::answered ? classify(outcome.reply.as_string()).words : outcome.reason();
+            break;
+        }
+        clock.reading = better(clock.reading, read_time(outcome.reply, outcome.since, runtime.now()));
+    }
+    connection->close();
+    co_return std::move(clock);
 }
 
 std::string field_of(std::string const& line, std::string const& name)

@@ -2,14 +2,16 @@
 // Clocks of a server and of its replicas, which time the leases.
 #pragma once
 
+#include "runtime/names.hpp"
 #include "store/redis/link/connection.hpp"
+
+#include <store/request.hpp>
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
 #include <tenure/clock.hpp>
 
 #include <chrono>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,19 +37,18 @@ struct ClockReading {
 [[nodiscard]] std::optional<ClockReading>
 better(std::optional<ClockReading> const& a, std::optional<ClockReading> const& b);
 
-/** Reads a server's time several times in sequence, and closes the connection. The handler gets the best reading, or
- *  the reason of a failure; it owns the runtime. */
-void read_clock(
-    Runtime& runtime, std::shared_ptr<Connection> connection, Deadline not_after,
-    std::function<void(std::optional<ClockReading>, std::string why_not)> handler);
-
 /** A replica's clock, which times the leases after a failover to it. */
 struct ReplicaClock {
     ServerAddress replica;
     std::optional<ClockReading> reading;
-    /// why the clock could not be read
+    /// why the clock could not be read, if it has no reading
     std::string why_not;
 };
+
+/** Reads a replica's time several times in sequence, and closes the connection. The best reading counts.
+ *  @param runtime  outlives the request */
+[[nodiscard]] store::Request<ReplicaClock>
+read_clock(Runtime& runtime, ServerAddress replica, std::shared_ptr<Connection> connection, Deadline not_after);
 
 /** The replicas in a master's INFO. */
 [[nodiscard]] std::vector<ServerAddress> replicas_in(std::map<std::string, std::string, std::less<>> const& info);

@@ -2,11 +2,14 @@
 // Measurements of `tenure doctor` on a Redis server.
 #pragma once
 
+#include "runtime/names.hpp"
 #include "store/redis/link/hedged_link.hpp"
 #include "store/redis/server_context.hpp"
 
+#include <store/request.hpp>
+
 #include <tenure/backend/backend.hpp>
-#include <tenure/stores/redis_config.hpp>
+#include <tenure/stores/redis.hpp>
 
 #include <chrono>
 #include <string>
@@ -25,8 +28,7 @@ struct ExamineSettings {
 /** Reads facts from the server, as far as the user is permitted, and judges them for leases of this ttl. It writes
  *  nothing. Each refused command appears in the server's ACL LOG and becomes an unverified finding, so run it only for
  *  a person at a terminal. */
-void examine(
-    ServerPtr const& server, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after,
-    ReplyHandler<Findings> handler);
+[[nodiscard]] store::Request<Findings>
+examine(ServerPtr server, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after);
 
 } // namespace tenure::redis

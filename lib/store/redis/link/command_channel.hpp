@@ -2,6 +2,8 @@
 #pragma once
 
 #include "connection.hpp"
+#include "refusals.hpp"
+#include "runtime/names.hpp"
 
 #include <store/claim_window.hpp>
 
@@ -51,6 +53,9 @@ public:
 
     /** Changes with each handshake, because facts about one connection may not hold for the next. */
     [[nodiscard]] virtual std::uint64_t generation() const noexcept = 0;
+
+    /** What the server has refused since its last login. */
+    [[nodiscard]] virtual Refusals& refusals() noexcept = 0;
 
     /** Records a ttl in use. A silent connection is read for the longest of them. */
     virtual void note_ttl(std::chrono::milliseconds ttl) noexcept = 0;

@@ -147,8 +147,6 @@ private:
     /// rest
     std::string output_;
     Timer timer_;
-    /// valid while the timer is set
-    Instant timer_at_{};
 };
 
 StreamConnection::~StreamConnection()
@@ -344,10 +342,7 @@ void StreamConnection::arm_timer()
             timer_.cancel();
         return;
     }
-    if (timer_.pending() && timer_at_ <= when)
-        return;
-    timer_at_ = when;
-    timer_.at(when, weak_from_this(), &StreamConnection::rang);
+    timer_.by(when, weak_from_this(), &StreamConnection::rang);
 }
 
 void StreamConnection::rang()

@@ -1,16 +1,19 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/names.hpp"
 #include "server_address.hpp"
 #include "store/redis/wire/command.hpp"
 #include "store/redis/wire/server_info.hpp"
 #include "store/redis/wire/value.hpp"
 #include "stream.hpp"
 
+#include <store/delivery.hpp>
+
 #include <tenure/backend/deadline.hpp>
 #include <tenure/backend/one_shot.hpp>
 #include <tenure/backend/runtime.hpp>
-#include <tenure/stores/redis_config.hpp>
+#include <tenure/stores/redis.hpp>
 
 #include <boost/system/error_code.hpp>
 
@@ -19,6 +22,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,15 +31,7 @@ namespace tenure::redis
 
 using boost::system::error_code;
 
-/** Delivery of a request: the three cases that a lease must distinguish. */
-enum class Delivery {
-    /// a reply arrived; it may be an error reply of the server
-    answered,
-    /// no byte was written
-    not_sent,
-    /// possibly written, and no reply can arrive
-    unknown
-};
+using store::Delivery;
 
 /** Why a successful reply is not reliable: too few replicas have the write. */
 struct Shortfall {
@@ -48,20 +44,16 @@ struct Shortfall {
     bool uncounted = false;
 };
 
-struct Outcome {
-    Delivery delivery = Delivery::not_sent;
-    /// just before the request was handed to a ready connection (answered and unknown)
-    Instant since{};
+struct Outcome : store::Exchange {
     /// answered: the reply. For a transaction: EXEC's array, or an error if nothing ran
     resp::Value reply;
-    /// not_sent and unknown: the cause; clear if only `not_after` passed on a working connection
-    error_code error;
-    std::string detail;
-    /// not_sent: permanent until a person acts (wrong password, wrong database, certificate)
-    bool fatal = false;
     /// answered: the server refused MULTI, and ran the commands of the transaction separately. `reply` then has the
     /// error for MULTI and a reply to each command
     bool ran_apart = false;
+    /// answered with an error: the command of the transaction, from 0, that was refused while it was queued
+    std::optional<std::size_t> refused_command = {};
+    /// answered: the connection ends with this answer
+    bool ends_login = false;
     /// not_sent: nothing of the command was still wanted when it would have been written (see LateCommand)
     bool unwanted = false;
     /// answered: number of the login; requests with equal numbers used the same stream
@@ -71,6 +63,8 @@ struct Outcome {
 
     /** True if the server answered without an error. */
     [[nodiscard]] bool succeeded() const noexcept { return delivery == Delivery::answered && !reply.is_error(); }
+    /** True if the server answered with an error. */
+    [[nodiscard]] bool refused() const noexcept { return delivery == Delivery::answered && reply.is_error(); }
 };
 using OutcomeHandler = OneShot<void(Outcome&&)>;
 

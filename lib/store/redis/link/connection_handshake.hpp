@@ -5,7 +5,7 @@
 #include "store/redis/wire/error_meaning.hpp"
 
 #include <tenure/errc.hpp>
-#include <tenure/stores/redis_config.hpp>
+#include <tenure/stores/redis.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include "connection_handshake.hpp"
 #include "pace.hpp"
 #include "request_queue.hpp"
+#include "runtime/names.hpp"
 #include "store/redis/wire/parser.hpp"
 #include "store/redis/wire/transaction.hpp"
 #include "stream.hpp"

@@ -134,7 +134,10 @@ bool ConnectionMachine::take_transaction_reply(Action& action, resp::Value&& val
         break;
     }
     answer_front(action, transaction_.take_result(), now);
-    std::get<Complete>(action).outcome.ran_apart = transaction_.ran_apart();
+    auto& outcome = std::get<Complete>(action).outcome;
+    outcome.ran_apart = transaction_.ran_apart();
+    outcome.refused_command = transaction_.refused_command();
+    outcome.ends_login = progress == TransactionReplies::Progress::done_for_good;
     if (progress == TransactionReplies::Progress::done_for_good)
         fail(
             {make_error_code(errc::store_refused),

@@ -22,12 +22,7 @@ constexpr auto time_to_read = 20ms;
 
 } // namespace
 
-std::shared_ptr<HedgedLink> HedgedLink::make(std::shared_ptr<Runtime> runtime, ConnectionFactory connect)
-{
-    return std::make_shared<HedgedLink>(Private{}, std::move(runtime), std::move(connect));
-}
-
-HedgedLink::HedgedLink(Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect)
+HedgedLink::HedgedLink(std::shared_ptr<Runtime> runtime, ConnectionFactory connect)
     : runtime_(std::move(runtime))
     , connect_(std::move(connect))
     , claims_(std::make_shared<store::ClaimWindow>(runtime_, most_claims))
@@ -93,8 +88,8 @@ void HedgedLink::shortest_ttl(std::chrono::milliseconds ttl)
         if (connection != nullptr)
             connection->shortest_ttl(ttl);
     // A shorter ttl also shortens the patience with pending requests.
-    if (timer_.pending() && timer_at_ > runtime_->now() + patience())
-        arm(runtime_->now() + patience());
+    if (timer_.pending())
+        timer_.by(runtime_->now() + patience(), weak_from_this(), &HedgedLink::tick);
 }
 
 void HedgedLink::drop_abandoned()
@@ -193,6 +188,7 @@ void HedgedLink::state_changed(Connection const* connection, ConnectionState sta
         return;
     server_ = connection->server();
     ++generation_;
+    refusals_.logged_in();
     if (!timer_.pending())
         arm(runtime_->now() + patience());
     // requests on a connection that was silent may be answered after all
@@ -274,7 +270,6 @@ void HedgedLink::watch_silence()
 
 void HedgedLink::arm(Instant when)
 {
-    timer_at_ = when;
     timer_.at(when, weak_from_this(), &HedgedLink::tick);
 }
 
@@ -284,7 +279,7 @@ void HedgedLink::tick()
         return;
     auto const now = runtime_->now();
     // If this thread was delayed, replies may be waiting to be read, so the server may not be silent.
-    if (now > timer_at_ + patience() / 2 && !std::exchange(postponed_, true)) {
+    if (now > timer_.due() + patience() / 2 && !std::exchange(postponed_, true)) {
         arm(now + patience() / 4);
         return;
     }

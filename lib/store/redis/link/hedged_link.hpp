@@ -3,6 +3,7 @@
 
 #include "command_channel.hpp"
 #include "connection.hpp"
+#include "runtime/names.hpp"
 #include "runtime/repeat_schedule.hpp"
 #include "runtime/timer.hpp"
 
@@ -28,13 +29,8 @@ namespace tenure::redis
  *  one ttl. If the first answers again, requests can return to it. */
 class HedgedLink final : public CommandChannel, public std::enable_shared_from_this<HedgedLink>
 {
-    struct Private {
-        explicit Private() = default;
-    };
-
 public:
-    [[nodiscard]] static std::shared_ptr<HedgedLink> make(std::shared_ptr<Runtime> runtime, ConnectionFactory connect);
-    HedgedLink(Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect);
+    HedgedLink(std::shared_ptr<Runtime> runtime, ConnectionFactory connect);
     HedgedLink(HedgedLink const&) = delete;
     HedgedLink& operator=(HedgedLink const&) = delete;
     ~HedgedLink() override;
@@ -53,6 +49,7 @@ public:
     [[nodiscard]] ServerInfo const& server() const noexcept override { return server_; }
     /** Grows with each handshake. */
     [[nodiscard]] std::uint64_t generation() const noexcept override { return generation_; }
+    [[nodiscard]] Refusals& refusals() noexcept override { return refusals_; }
     [[nodiscard]] std::string place() const override { return server_.address; }
 
     /** Sets the handler that is called each time the server becomes reachable. If a second connection was opened
@@ -115,6 +112,7 @@ private:
     Instant other_until_{};
     ServerInfo server_;
     std::uint64_t generation_ = 0;
+    Refusals refusals_;
     std::function<void()> on_reachable_;
     /// the second connection works, and it is not known yet whether the first one has answered meanwhile
     bool reachable_due_ = false;
@@ -128,7 +126,6 @@ private:
     Instant last_silence_{};
     RepeatSchedule logged_silences_;
     Timer timer_;
-    Instant timer_at_{};
     /// the timer was late and gave the loop time to read first; not twice in a row
     bool postponed_ = false;
     bool closed_ = false;

@@ -41,7 +41,7 @@ void ReplicatedChannel::execute(resp::Command&& command, Deadline not_after, Out
 
 void ReplicatedChannel::answered(Group& group, std::size_t index, Outcome outcome)
 {
-    bool const wrote = outcome.delivery == Delivery::answered && !outcome.reply.is_error();
+    bool const wrote = outcome.succeeded();
     group.sent[index].outcome = std::move(outcome);
     if (!wrote || group.wait)
         hand_on(group, index);
@@ -65,8 +65,7 @@ void ReplicatedChannel::wait_answered(Group& group, Outcome outcome)
 {
     if (awaited_.get() == &group)
         awaited_ = nullptr;
-    if (outcome.delivery == Delivery::answered && !outcome.reply.is_error() &&
-        (!outcome.reply.is_integer() || outcome.reply.as_integer() < 0))
+    if (outcome.succeeded() && (!outcome.reply.is_integer() || outcome.reply.as_integer() < 0))
         channel_->distrust("a reply to WAIT that is no number of replicas");
     group.wait = std::move(outcome);
     if (gathering_ != nullptr && awaited_ == nullptr)
@@ -81,7 +80,7 @@ void ReplicatedChannel::hand_on(Group& group, std::size_t index)
     auto [handler, answer] = std::exchange(group.sent[index], {});
     auto outcome = std::move(*answer);
     --group.open;
-    if (outcome.delivery == Delivery::answered && !outcome.reply.is_error())
+    if (outcome.succeeded())
         outcome.shortfall = shortfall_of(outcome, *group.wait);
     // the handler may send more commands, which may join this group
     std::move(handler)(std::move(outcome));

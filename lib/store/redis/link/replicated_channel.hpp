@@ -3,10 +3,11 @@
 
 #include "command_channel.hpp"
 #include "hedged_link.hpp"
+#include "runtime/names.hpp"
 #include "runtime/once_per_turn.hpp"
 
 #include <tenure/backend/runtime.hpp>
-#include <tenure/stores/redis_config.hpp>
+#include <tenure/stores/redis.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +42,7 @@ public:
     [[nodiscard]] std::string last_error() const override { return channel_->last_error(); }
     [[nodiscard]] ServerInfo const& server() const noexcept override { return channel_->server(); }
     [[nodiscard]] std::uint64_t generation() const noexcept override { return channel_->generation(); }
+    [[nodiscard]] Refusals& refusals() noexcept override { return channel_->refusals(); }
     [[nodiscard]] std::string place() const override { return channel_->place(); }
     void note_ttl(std::chrono::milliseconds ttl) noexcept override { channel_->note_ttl(ttl); }
     void reconnect() override { channel_->reconnect(); }

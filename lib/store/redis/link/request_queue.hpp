@@ -2,6 +2,7 @@
 #pragma once
 
 #include "connection.hpp"
+#include "runtime/names.hpp"
 
 #include <tenure/backend/deadline.hpp>
 #include <tenure/clock.hpp>

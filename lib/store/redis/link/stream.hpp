@@ -1,11 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/names.hpp"
+
 #include <net/stream.hpp>
 
 #include <tenure/backend/runtime.hpp>
 #include <tenure/stores/endpoint.hpp>
-#include <tenure/stores/redis_config.hpp>
+#include <tenure/stores/redis.hpp>
 
 #include <functional>
 #include <memory>

@@ -64,15 +64,8 @@ WatchEvent whose_turn(std::string_view message, std::string_view waiter) noexcep
     }
 }
 
-std::shared_ptr<Subscriber> Subscriber::make(
-    std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name, std::string waiter)
-{
-    return std::make_shared<Subscriber>(
-        Private{}, std::move(runtime), std::move(connect), std::move(server_name), std::move(waiter));
-}
-
 Subscriber::Subscriber(
-    Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name, std::string waiter)
+    std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name, std::string waiter)
     : runtime_(std::move(runtime))
     , connect_(std::move(connect))
     , server_name_(std::move(server_name))
@@ -316,8 +309,7 @@ void Subscriber::unsubscribe(std::string const& name)
         resp::Command(in_shards() ? "SUNSUBSCRIBE" : "UNSUBSCRIBE", name), runtime_->now() + period,
         [weak = weak_from_this(), number = connection_number_](Outcome const& outcome) {
             auto const self = weak.lock();
-            if (self && self->connection_number_ == number && outcome.delivery == Delivery::answered &&
-                outcome.reply.is_error())
+            if (self && self->connection_number_ == number && outcome.refused())
                 ++self->left_behind_;
         });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hedged_link.hpp"
+#include "runtime/names.hpp"
 #include "runtime/timer.hpp"
 #include "store/hint_registry.hpp"
 
@@ -36,18 +37,11 @@ struct ServerError;
  *  because a store that has waited will often wait again. */
 class Subscriber : public std::enable_shared_from_this<Subscriber>
 {
-    struct Private {
-        explicit Private() = default;
-    };
-
 public:
     using Handler = std::function<void(WatchEvent)>;
 
-    [[nodiscard]] static std::shared_ptr<Subscriber>
-    make(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name, std::string waiter);
     Subscriber(
-        Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name,
-        std::string waiter);
+        std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name, std::string waiter);
     Subscriber(Subscriber const&) = delete;
     Subscriber& operator=(Subscriber const&) = delete;
     ~Subscriber();

@@ -31,13 +31,10 @@ public:
 
     [[nodiscard]] Capabilities capabilities() const noexcept override
     {
-        // other programs may delete keys without publishing
-        return {
-            .frees_silently = true,
-            .single_use_owners = true,
-            .examines = true,
-            .no_quarantine = nullptr,
-            .no_detach = nullptr};
+        auto all = redis::capabilities_of_redis();
+        all.keeps_line = false;
+        all.single_use_owners = true;
+        return all;
     }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
@@ -75,7 +72,7 @@ public:
 
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
-        redlock::inspect(quorum_, std::move(range), not_after, std::move(handler));
+        redlock::inspect(quorum_, std::move(range), not_after).start(std::move(handler));
     }
 
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override

@@ -2,11 +2,12 @@
 #pragma once
 
 #include "quorum.hpp"
+#include "runtime/names.hpp"
 
 #include <store/redis/link/stream.hpp>
 
 #include <tenure/backend/backend.hpp>
-#include <tenure/stores/redlock_config.hpp>
+#include <tenure/stores/redlock.hpp>
 
 #include <memory>
 #include <vector>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "quorum.hpp"
+#include "runtime/names.hpp"
 #include "token_agreement.hpp"
 
 #include <chrono>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "quorum.hpp"
+#include "runtime/names.hpp"
 
 #include <store/claim_window.hpp>
 #include <store/redis/link/hedged_link.hpp>

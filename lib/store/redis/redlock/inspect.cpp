@@ -2,16 +2,18 @@
 // Inspection of a range on a quorum.
 #include "operations.hpp"
 
-#include "quorum_request.hpp"
+#include "quorum.hpp"
+
+#include <store/gather.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -71,50 +73,41 @@ KeyState agree(Quorum const& quorum, KeyAccount account, std::uint32_t index)
     return state;
 }
 
-class Inspection final : public QuorumRequest<KeyRangePtr, InspectReply>
+KeyAccount account_of(Votes<InspectReply> const& votes, std::uint32_t index)
 {
-public:
-    using QuorumRequest::QuorumRequest;
-
-private:
-    [[nodiscard]] std::string what() const override { return "look at " + request_->describe(); }
-
-    [[nodiscard]] std::string_view words(InspectReply const&) const override { return "answered"; }
-
-    [[nodiscard]] InspectReply conclude() const override
-    {
-        if (votes_.count<std::vector<KeyState>>() < quorum_->majority())
-            return failure(Failure::Effect::refused);
-        std::vector<KeyState> states;
-        states.reserve(request_->count);
-        for (std::uint32_t index = 0; index < request_->count; ++index)
-            states.push_back(agree(*quorum_, account_of(index), index));
-        return states;
-    }
-
-    [[nodiscard]] KeyAccount account_of(std::uint32_t index) const
-    {
-        KeyAccount account;
-        for (std::size_t node = 0; node < votes_.size(); ++node)
-            if (auto const* const keys = votes_.get<std::vector<KeyState>>(node); keys && index < keys->size()) {
-                auto const& key = (*keys)[index];
-                if (key.kind != KeyState::Kind::free && key.kind != KeyState::Kind::foreign)
-                    account.taken[{key.kind, key.owner}].push_back(&key);
-                if (key.kind == KeyState::Kind::foreign)
-                    account.foreign.push_back(key.remaining);
-            }
-        return account;
-    }
-};
+    KeyAccount account;
+    for (std::size_t node = 0; node < votes.size(); ++node)
+        if (auto const* const keys = votes.get<std::vector<KeyState>>(node); keys && index < keys->size()) {
+            auto const& key = (*keys)[index];
+            if (key.kind != KeyState::Kind::free && key.kind != KeyState::Kind::foreign)
+                account.taken[{key.kind, key.owner}].push_back(&key);
+            if (key.kind == KeyState::Kind::foreign)
+                account.foreign.push_back(key.remaining);
+        }
+    return account;
+}
 
 } // namespace
 
-void inspect(QuorumPtr const& quorum, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
+store::Request<InspectReply> inspect(QuorumPtr quorum, KeyRangePtr range, Deadline not_after)
 {
-    auto ask = [&not_after](redis::VoterBackend& node, KeyRangePtr of, ReplyHandler<InspectReply> reply_to) {
-        node.inspect_with_tokens(std::move(of), not_after, std::move(reply_to));
-    };
-    std::make_shared<Inspection>(quorum, std::move(range), std::move(handler))->start(ask, not_after.at());
+    Votes<InspectReply> votes(quorum->size());
+    auto look = store::gather(quorum->runtime(), not_after.at(), [&](auto const& reply_to) {
+        for (std::size_t node = 0; node < quorum->size(); ++node)
+            quorum->nodes()[node]->inspect_with_tokens(range, not_after, reply_to([&votes, node](InspectReply&& reply) {
+                                                           votes.cast(node, std::move(reply));
+                                                       }));
+    });
+    co_await look;
+    if (votes.count<std::vector<KeyState>>() < quorum->majority())
+        co_return no_majority(
+            *quorum, "look at " + range->describe(), votes, [](std::size_t) { return "answered"; },
+            Failure::Effect::refused);
+    std::vector<KeyState> states;
+    states.reserve(range->count);
+    for (std::uint32_t index = 0; index < range->count; ++index)
+        states.push_back(agree(*quorum, account_of(votes, index), index));
+    co_return std::move(states);
 }
 
 } // namespace tenure::redlock

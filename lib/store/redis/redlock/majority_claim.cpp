@@ -4,6 +4,8 @@
 
 #include "claim_outcome.hpp"
 
+#include <store/redis/key_names.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -177,7 +179,7 @@ void MajorityClaim::vote(std::uint32_t index)
     index_ = index;
     auto const round = ++round_;
     votes_ = Votes<ClaimReply>(quorum_->size());
-    key_ = single_key(request_.range, index);
+    key_ = redis::single_key(request_.range, index);
     candidates_->remove(candidate_);
     candidate_ = key_->key(0);
     candidates_->add(candidate_);

@@ -4,6 +4,7 @@
 #include "claims.hpp"
 #include "minority_retry.hpp"
 #include "quorum.hpp"
+#include "runtime/names.hpp"
 #include "token_agreement.hpp"
 
 #include <runtime/timer.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "quorum.hpp"
+#include "runtime/names.hpp"
 
 #include <runtime/timer.hpp>
 

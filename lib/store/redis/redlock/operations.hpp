@@ -3,6 +3,7 @@
 #pragma once
 
 #include "quorum.hpp"
+#include "runtime/names.hpp"
 
 #include <store/request.hpp>
 
@@ -30,7 +31,7 @@ void withdraw(QuorumPtr const& quorum, WithdrawRequest request, ReplyHandler<Wit
 void evict(QuorumPtr const& quorum, EvictRequest request, ReplyHandler<EvictReply> handler);
 
 /** Describes each key by the reports of a majority. */
-void inspect(QuorumPtr const& quorum, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler);
+[[nodiscard]] store::Request<InspectReply> inspect(QuorumPtr quorum, KeyRangePtr range, Deadline not_after);
 
 /** Ready once a majority of the nodes is ready. Fails once no majority is left without the
  *  nodes that need a person to act. */

@@ -11,13 +11,6 @@
 namespace tenure::redlock
 {
 
-KeyRangePtr single_key(KeyRangePtr const& range, std::uint32_t index)
-{
-    if (range->count == 1)
-        return range;
-    return std::make_shared<KeyRange const>(KeyRange{range->prefix, range->first + index, 1, range->numbered});
-}
-
 namespace
 {
 

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/names.hpp"
+
 #include <store/redis/backend.hpp>
 
 #include <tenure/backend/backend.hpp>
@@ -46,9 +48,6 @@ private:
     std::vector<Voter> nodes_;
 };
 using QuorumPtr = std::shared_ptr<Quorum const>;
-
-/** Makes a range of the one key at `index`, with the channel of the whole range. */
-[[nodiscard]] KeyRangePtr single_key(KeyRangePtr const& range, std::uint32_t index);
 
 /** The answers of the nodes to one request. */
 template <class Reply>

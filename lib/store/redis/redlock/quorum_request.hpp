@@ -2,11 +2,13 @@
 #pragma once
 
 #include "quorum.hpp"
+#include "runtime/names.hpp"
 
 #include <runtime/timer.hpp>
 
 #include <tenure/backend/backend.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -14,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 namespace tenure::redlock
 {
@@ -67,9 +70,16 @@ protected:
     /** The request, for errors. */
     [[nodiscard]] virtual std::string what() const = 0;
     /** Text for a reply that is not a failure, for errors. */
-    [[nodiscard]] virtual std::string_view words(Reply const& reply) const = 0;
+    [[nodiscard]] virtual std::string_view words(Reply const& reply) const
+    {
+        return std::visit(
+            []<class Answer>(Answer const&) -> std::string_view {
+                return std::same_as<Answer, NotOwner> ? "bears another owner" : "done";
+            },
+            reply);
+    }
     /** Nullopt: further replies are needed. */
-    [[nodiscard]] virtual std::optional<Reply> decide() const { return std::nullopt; }
+    [[nodiscard]] virtual std::optional<Reply> decide() const = 0;
     [[nodiscard]] virtual Reply conclude() const { return failure(std::nullopt); }
     /** Called after each reply; a late reply may still need an action. */
     virtual void afterwards() {}

@@ -4,6 +4,8 @@
 
 #include "quorum_request.hpp"
 
+#include <store/redis/key_names.hpp>
+
 #include <tenure/backend/renew_each.hpp>
 
 #include <algorithm>
@@ -11,9 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace tenure::redlock
@@ -22,8 +22,6 @@ namespace tenure::redlock
 namespace
 {
 
-constexpr std::string_view others = "bears another owner";
-
 class Renewal final : public QuorumRequest<RenewRequest, RenewReply>
 {
 public:
@@ -31,11 +29,6 @@ public:
 
 private:
     [[nodiscard]] std::string what() const override { return "renewal of " + request_.claim->key(); }
-
-    [[nodiscard]] std::string_view words(RenewReply const& reply) const override
-    {
-        return std::holds_alternative<NotOwner>(reply) ? others : "done";
-    }
 
     [[nodiscard]] std::optional<RenewReply> decide() const override
     {
@@ -80,7 +73,7 @@ private:
         if (request_.claim->mark.ended.load(std::memory_order_acquire))
             return;
         ClaimRequest taking;
-        taking.range = single_key(request_.claim->range, request_.claim->index);
+        taking.range = redis::single_key(request_.claim->range, request_.claim->index);
         taking.owner = request_.claim->owner;
         taking.ttl = request_.ttl;
         taking.reuse_after = request_.claim->reuse_after;
@@ -114,11 +107,6 @@ public:
 private:
     [[nodiscard]] std::string what() const override { return "release of " + request_.claim->key(); }
 
-    [[nodiscard]] std::string_view words(ReleaseReply const& reply) const override
-    {
-        return std::holds_alternative<NotOwner>(reply) ? others : "done";
-    }
-
     [[nodiscard]] std::optional<ReleaseReply> decide() const override
     {
         if (votes_.count<Released>() >= quorum_->majority())
@@ -137,8 +125,6 @@ public:
 private:
     [[nodiscard]] std::string what() const override { return "withdrawal from " + request_.range->describe(); }
 
-    [[nodiscard]] std::string_view words(WithdrawReply const&) const override { return "done"; }
-
     [[nodiscard]] std::optional<WithdrawReply> decide() const override
     {
         if (votes_.count<Released>() >= quorum_->majority())
@@ -154,11 +140,6 @@ public:
 
 private:
     [[nodiscard]] std::string what() const override { return "eviction from " + request_.range->key(request_.index); }
-
-    [[nodiscard]] std::string_view words(EvictReply const& reply) const override
-    {
-        return std::holds_alternative<NotOwner>(reply) ? others : "done";
-    }
 
     [[nodiscard]] std::optional<EvictReply> decide() const override
     {

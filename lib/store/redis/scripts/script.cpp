@@ -2,6 +2,7 @@
 // Execution of a script, which is loaded if the server does not have it.
 #include "scripts.hpp"
 
+#include "plain_form.hpp"
 #include "store/redis/link/command_channel.hpp"
 #include "store/redis/wire/error_meaning.hpp"
 
@@ -16,19 +17,6 @@ namespace tenure::redis
 
 namespace
 {
-
-resp::Command call_of(ScriptCall const& call, std::string_view name, std::string_view script)
-{
-    resp::Command command(name);
-    command.reserve(script.size() + call.keys->bytes().size() + call.values.bytes().size() + 96);
-    command.add(script).add(*call.keys).add(call.values);
-    if (call.with_run_id)
-        command.add_run_id();
-    if (call.reply_bytes != 0)
-        command.expect_reply_bytes(call.reply_bytes);
-    command.set_urgency(call.urgency);
-    return command;
-}
 
 } // namespace
 
@@ -51,22 +39,46 @@ Script::Script(std::string source)
     : text(std::move(source))
     , sha(sha1_hex(text))
 {
-    one_key_by_text.add_all(std::string_view("EVAL"), text, 1);
-    one_key_by_name.add_all(std::string_view("EVALSHA"), sha, 1);
+    by_text.add_all(std::string_view("EVAL"), text);
+    by_name.add_all(std::string_view("EVALSHA"), sha);
+    if (auto form = plain_form(text); form != text)
+        plain = std::make_shared<Script const>(std::move(form));
 }
 
-resp::Command command_of(ScriptCall const& call, bool by_text)
+resp::EncodedArguments const& ScriptAttempt::begin(Script const& script, CommandChannel& channel)
 {
-    return by_text ? call_of(call, "EVAL", call.script->text) : call_of(call, "EVALSHA", call.script->sha);
+    plain_ = channel.refusals().include(Refusals::Of::free_scripts);
+    auto const& form = plain_ && script.plain != nullptr ? *script.plain : script;
+    return by_text_ ? form.by_text : form.by_name;
 }
 
-void run_script_once(CommandChannel& channel, ScriptCall const& call, bool by_text, OutcomeHandler handler)
+bool ScriptAttempt::goes_on(CommandChannel& channel, Outcome const& outcome)
 {
-    auto command = command_of(call, by_text);
-    // the second call has waited for its turn already
-    if (by_text && call.urgency == resp::Urgency::first)
-        command.set_urgency(resp::Urgency::step);
-    channel.execute(std::move(command), call.not_after, std::move(handler));
+    if (outcome.delivery != Delivery::answered || !outcome.reply.is_error())
+        return false;
+    if (!plain_ && meaning_of(outcome.reply.as_string()) == ErrorMeaning::script_text_refused) {
+        (void)channel.refusals().note(Refusals::Of::free_scripts);
+        by_text_ = false;
+        plain_ = true;
+        return true;
+    }
+    return is_unknown_script(outcome) && !std::exchange(by_text_, true);
+}
+
+resp::Command command_of(ScriptCall const& call, ScriptAttempt& attempt, CommandChannel& channel)
+{
+    static resp::EncodedArguments const no_keys;
+    auto const& keys = call.keys != nullptr ? *call.keys : no_keys;
+    resp::Command command(attempt.begin(*call.script, channel));
+    command.reserve(
+        command.encoded_size() + call.names.bytes().size() + keys.bytes().size() + call.values.bytes().size() + 96);
+    command.add(call.names.count() + keys.count()).add(call.names).add(keys).add(call.values);
+    if (call.with_run_id)
+        command.add_run_id();
+    if (call.reply_bytes != 0)
+        command.expect_reply_bytes(call.reply_bytes);
+    command.set_urgency(call.urgency);
+    return command;
 }
 
 bool is_unknown_script(resp::Value const& reply)
@@ -82,16 +94,44 @@ bool is_unknown_script(Outcome const& outcome)
     return outcome.delivery == Delivery::answered && is_unknown_script(outcome.reply);
 }
 
+namespace
+{
+
+/** A call and its attempts. */
+struct RunningScript : std::enable_shared_from_this<RunningScript> {
+    RunningScript(std::shared_ptr<CommandChannel> on, ScriptCall what, OutcomeHandler to)
+        : channel(std::move(on))
+        , call(std::move(what))
+        , handler(std::move(to))
+    {
+    }
+
+    void send()
+    {
+        channel->execute(
+            command_of(call, attempt, *channel), call.not_after, [self = shared_from_this()](Outcome&& outcome) {
+                if (!self->attempt.goes_on(*self->channel, outcome)) {
+                    std::move(self->handler)(std::move(outcome));
+                    return;
+                }
+                // the next attempt has waited for its turn already
+                if (self->call.urgency == resp::Urgency::first)
+                    self->call.urgency = resp::Urgency::step;
+                self->send();
+            });
+    }
+
+    std::shared_ptr<CommandChannel> channel;
+    ScriptCall call;
+    OutcomeHandler handler;
+    ScriptAttempt attempt = {};
+};
+
+} // namespace
+
 void run_script(std::shared_ptr<CommandChannel> const& channel, ScriptCall call, OutcomeHandler handler)
 {
-    auto shared = std::make_shared<ScriptCall const>(std::move(call));
-    run_script_once(
-        *channel, *shared, false, [channel, shared, handler = std::move(handler)](Outcome&& outcome) mutable {
-            if (is_unknown_script(outcome))
-                run_script_once(*channel, *shared, true, std::move(handler));
-            else
-                std::move(handler)(std::move(outcome));
-        });
+    std::make_shared<RunningScript>(channel, std::move(call), std::move(handler))->send();
 }
 
 } // namespace tenure::redis

@@ -15,36 +15,46 @@ namespace tenure::redis::scripts
 namespace
 {
 
-// Claiming scripts declare neither the counter nor the line in KEYS, because the keys of a range are encoded once for
-// all calls. Servers check access and permissions when a script uses a key.
+// The keys of a claiming script: the counter, the line, the marker, as far as the call needs them, and then the range,
+// which begins behind KEYS[base].
+constexpr std::string_view claim_keys_text = R"(
+local line = ARGV[4] == '' and 1 or 2
+local base = ARGV[5] == '' and line - 1 or line
+)";
+constexpr std::string_view claim_marker_text = R"(
+base = base + 1
+local marker = base
+)";
+constexpr std::string_view range_alone_text = R"(
+local base = 0
+)";
 
 // Transactions call it by hash with the counter alone. If the server does not know the hash, a second call sends the
 // text for the keys that were taken. One script serves both, so the server knows it from then on.
 constexpr std::string_view draw_for_owned_text = R"(
-if #ARGV > 0 then
-  local held = redis.call('MGET', unpack(KEYS, 2))
-  for i = 1, #ARGV do
-    if held[i] ~= ARGV[i] then
-      return ''
-    end
+for i = 2, #KEYS do
+  if redis.call('MGET', KEYS[i])[1] ~= ARGV[i - 1] then
+    return ''
   end
 end
-return draw(KEYS[1])
+return draw()
 )";
 
 // A claim of the same owner gets a new token: a token drawn while the key is held lies between those of the previous
 // and the next holder.
 constexpr std::string_view find_own_text = R"(
-for first = 1, #KEYS, 64 do
-  local held = redis.call('MGET', unpack(KEYS, first, math.min(first + 63, #KEYS)))
+for first = base + 1, #KEYS, 64 do
+  local last = math.min(first + 63, #KEYS)
+  local held = redis.call('MGET', unpack(KEYS, first, last))
   for i = 1, #held do
     if held[i] == ARGV[1] then
-      local token = ARGV[4] == '' and '' or draw(ARGV[4])
-      redis.call('PEXPIRE', KEYS[first + i - 1], ARGV[2])
+      local own = first + i - 1
+      local token = ARGV[4] == '' and '' or draw()
+      redis.call('PEXPIRE', KEYS[own], ARGV[2])
       if ARGV[5] ~= '' then
-        leave_line(ARGV[5], ARGV[6])
+        leave_line(ARGV[5])
       end
-      return {first + i - 2, token}
+      return {own - base - 1, token}
     end
   end
 end
@@ -53,7 +63,7 @@ end
 // EXISTS counts without copying values; chunks of 64 were the fastest. The chunk with a gap is halved until the gap is
 // found.
 constexpr std::string_view first_free_text = R"(
-for first = 1, #KEYS, 64 do
+for first = base + 1, #KEYS, 64 do
   local last = math.min(first + 63, #KEYS)
   if redis.call('EXISTS', unpack(KEYS, first, last)) <= last - first then
     while first < last do
@@ -64,21 +74,21 @@ for first = 1, #KEYS, 64 do
         first = middle + 1
       end
     end
-    local token = ARGV[4] == '' and '' or draw(ARGV[4])
+    local token = ARGV[4] == '' and '' or draw()
     redis.call('SET', KEYS[first], ARGV[1], 'PX', ARGV[2])
     if ARGV[5] ~= '' then
-      leave_line(ARGV[5], ARGV[6])
+      leave_line(ARGV[5])
     end
-    return {first - 1, token}
+    return {first - base - 1, token}
   end
 end
 local result = {}
 )";
 
-// For several owners: ARGV[1] and the values after ARGV[7]. Each chunk is halved until its parts are completely held or
+// For several owners: ARGV[1] and the values after ARGV[6]. Each chunk is halved until its parts are completely held or
 // free; the second half needs no EXISTS.
 constexpr std::string_view first_free_each_text = R"(
-local wanted = #ARGV - 6
+local wanted = #ARGV - 5
 local free = {}
 local function collect(first, last, held)
   if held == last - first + 1 or #free == wanted then
@@ -95,7 +105,7 @@ local function collect(first, last, held)
   collect(first, middle, held_before)
   collect(middle + 1, last, held - held_before)
 end
-for first = 1, #KEYS, 64 do
+for first = base + 1, #KEYS, 64 do
   if #free == wanted then
     break
   end
@@ -104,15 +114,16 @@ for first = 1, #KEYS, 64 do
 end
 local result = {''}
 if #free > 0 then
-  result[1] = ARGV[4] == '' and '' or draw(ARGV[4])
+  result[1] = ARGV[4] == '' and '' or draw()
   for i = 1, #free do
-    redis.call('SET', KEYS[free[i]], i == 1 and ARGV[1] or ARGV[i + 6], 'PX', ARGV[2])
-    result[i + 1] = free[i] - 1
+    local key, owner = free[i], i == 1 and ARGV[1] or ARGV[i + 5]
+    redis.call('SET', KEYS[key], owner, 'PX', ARGV[2])
+    result[i + 1] = key - base - 1
   end
 end
 if #free == wanted then
   if ARGV[5] ~= '' then
-    leave_line(ARGV[5], ARGV[6])
+    leave_line(ARGV[5])
   end
   return result
 end
@@ -122,7 +133,7 @@ end
 // are hashes, and their ttl works alike.
 constexpr std::string_view survey_text = R"(
 local earliest, foreign = -1, 0
-for i = 1, #KEYS do
+for i = base + 1, #KEYS do
   local left = redis.call('PTTL', KEYS[i])
   if left == -2 then
     left = 0
@@ -145,7 +156,7 @@ constexpr std::string_view end_held_text = R"(
   result[#result + 1] = foreign
 end
 if ARGV[5] ~= '' then
-  local problem = join_line(ARGV[5], ARGV[6], ARGV[7])
+  local problem = join_line(ARGV[5], ARGV[6])
   if problem ~= '' then
     result[#result + 1] = problem
   end
@@ -161,10 +172,11 @@ return redis.call('EXISTS', KEYS[1])
 )";
 
 constexpr std::string_view renew_text = R"(
-local held = redis.call('MGET', unpack(KEYS))
+local held = redis.call('MGET', unpack(KEYS, base + 1, #KEYS))
 local result = {}
-for i = 1, #KEYS do
-  if held[i] == ARGV[i + 1] and redis.call('PEXPIRE', KEYS[i], ARGV[1]) == 1 then
+for i = 1, #held do
+  local key = base + i
+  if held[i] == ARGV[i + 1] and redis.call('PEXPIRE', KEYS[key], ARGV[1]) == 1 then
     result[i] = '1'
   else
     result[i] = '0'
@@ -176,16 +188,19 @@ return table.concat(result)
 constexpr std::string_view inspect_text = R"(
 local time = redis.call('TIME')
 local result = {string.format('%.0f', time[1] * 1000000 + time[2])}
-for first = 1, #KEYS, 64 do
-  local held = redis.call('MGET', unpack(KEYS, first, math.min(first + 63, #KEYS)))
+local count = ARGV[1] and #KEYS / 2 or #KEYS
+for first = 1, count, 64 do
+  local last = math.min(first + 63, count)
+  local held = redis.call('MGET', unpack(KEYS, first, last))
   for i = 1, #held do
-    local key = KEYS[first + i - 1]
-    local left = redis.call('PTTL', key)
+    local key = first + i - 1
+    local left = redis.call('PTTL', KEYS[key])
     if left ~= -2 then
-      result[#result + 1] = first + i - 2
+      local fence = count + key
+      local token = ARGV[1] and redis.pcall('GET', KEYS[fence])
+      result[#result + 1] = key - 1
       result[#result + 1] = held[i] and string.sub(held[i], 1, 1024)
       result[#result + 1] = left
-      local token = ARGV[1] and redis.pcall('GET', ARGV[1] .. key .. ARGV[2])
       result[#result + 1] = type(token) == 'string' and string.sub(token, 1, 32)
     end
   end
@@ -228,11 +243,10 @@ return 'kept'
 // The holder of the key proposes a token that a majority shall agree on. GET and the comparison come before the write;
 // the comparison fails if the fence key has a foreign value, as INCR would.
 constexpr std::string_view accept_token_text = R"(
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then
   return 'not owner'
 end
-local fence = ARGV[3] .. KEYS[1] .. ARGV[4]
-local last = redis.call('GET', fence)
+local last = redis.call('GET', KEYS[1])
 if last and not tonumber(last) then
   return redis.error_reply('ERR value is not an integer or out of range')
 end
@@ -241,14 +255,14 @@ if last and tonumber(last) >= tonumber(ARGV[2]) then
 end
 local time = redis.call('TIME')
 local ahead_ms = math.max(tonumber(ARGV[2]) / 1000 - time[1] * 1000, 0)
-redis.call('SET', fence, ARGV[2], 'PX', string.format('%.0f', ahead_ms + 86400000))
+redis.call('SET', KEYS[1], ARGV[2], 'PX', string.format('%.0f', ahead_ms + 86400000))
 return 'accepted'
 )";
 
 // The functions that claiming scripts call, and their common end.
 std::string_view claim_parts()
 {
-    static Immortal<std::string> const text(join({draw_text, leave_line_text}));
+    static Immortal<std::string> const text(join({claim_keys_text, draw_text, leave_line_text}));
     return *text;
 }
 std::string_view held_text()
@@ -280,15 +294,16 @@ Script const& first_free_each()
 Script const& first_free_after_failover()
 {
     static Immortal<Script> const script(join(
-        {marker_text, closed_after_failover_text, claim_parts(), unless_closed_text, first_free_text, held_text()}));
+        {claim_parts(), claim_marker_text, marker_text, closed_after_failover_text, unless_closed_text, first_free_text,
+         held_text()}));
     return *script;
 }
 
 Script const& first_free_each_after_failover()
 {
     static Immortal<Script> const script(join(
-        {marker_text, closed_after_failover_text, claim_parts(), unless_closed_text, first_free_each_text,
-         held_text()}));
+        {claim_parts(), claim_marker_text, marker_text, closed_after_failover_text, unless_closed_text,
+         first_free_each_text, held_text()}));
     return *script;
 }
 
@@ -307,14 +322,14 @@ Script const& own_or_first_free()
 Script const& own_or_first_free_after_failover()
 {
     static Immortal<Script> const script(join(
-        {marker_text, closed_after_failover_text, claim_parts(), find_own_text, unless_closed_text, first_free_text,
-         held_text()}));
+        {claim_parts(), claim_marker_text, marker_text, closed_after_failover_text, find_own_text, unless_closed_text,
+         first_free_text, held_text()}));
     return *script;
 }
 
 Script const& survey()
 {
-    static Immortal<Script> const script(join({survey_text, "return {-1, earliest, foreign}\n"}));
+    static Immortal<Script> const script(join({range_alone_text, survey_text, "return {-1, earliest, foreign}\n"}));
     return *script;
 }
 
@@ -326,13 +341,13 @@ Script const& probe()
 
 Script const& renew()
 {
-    static Immortal<Script> const script(join({renew_text}));
+    static Immortal<Script> const script(join({range_alone_text, renew_text}));
     return *script;
 }
 
 Script const& renew_noting_ttl()
 {
-    static Immortal<Script> const script(join({marker_text, note_ttl_text, renew_text}));
+    static Immortal<Script> const script(join({"local base, marker = 1, 1\n", marker_text, note_ttl_text, renew_text}));
     return *script;
 }
 

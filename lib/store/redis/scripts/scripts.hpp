@@ -1,16 +1,14 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/names.hpp"
 #include "store/redis/link/connection.hpp"
 #include "store/redis/wire/command.hpp"
-#include "store/redis/wire/value.hpp"
 
 #include <tenure/clock.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,16 +28,41 @@ struct Script {
 
     std::string text;
     std::string sha;
-    /// what a call for one key begins with: by its text, and by its name
-    resp::EncodedArguments one_key_by_text;
-    resp::EncodedArguments one_key_by_name;
+    /// what a call begins with, before the number of keys: by its text, and by its name
+    resp::EncodedArguments by_text;
+    resp::EncodedArguments by_name;
+    /// the same script for servers that check its text: each command has one key, KEYS[i], and nothing is published;
+    /// null: the script is so already
+    std::shared_ptr<Script const> plain;
 };
 
-/** One call of a script. Keys and values are kept apart because the keys of a range are encoded once and shared. */
+/** How the attempts of one call name their script. */
+class ScriptAttempt
+{
+public:
+    /** What the next attempt begins with. */
+    [[nodiscard]] resp::EncodedArguments const& begin(Script const& script, CommandChannel& channel);
+
+    /** True if nothing ran, and the call is to be sent again: the server does not know the name, or refuses the text.
+     */
+    [[nodiscard]] bool goes_on(CommandChannel& channel, Outcome const& outcome);
+
+    [[nodiscard]] bool is_first() const noexcept { return !by_text_ && !plain_; }
+
+private:
+    bool by_text_ = false;
+    /// the last attempt had the plain form
+    bool plain_ = false;
+};
+
+/** One call of a script. The keys of a range are kept apart from the names before them, because they are encoded once
+ *  and shared. */
 struct ScriptCall {
     /// lives for ever: see scripts.hpp
     Script const* script = nullptr;
-    /// the number of keys, then the keys
+    /// the first keys: of the counter, the line and so on
+    resp::EncodedArguments names;
+    /// the other keys; may be null
     std::shared_ptr<resp::EncodedArguments const> keys;
     resp::EncodedArguments values;
     Deadline not_after{};
@@ -50,47 +73,21 @@ struct ScriptCall {
     resp::Urgency urgency = resp::Urgency::first;
 };
 
-/** Makes the command that calls the script by its name, or by its text. */
-[[nodiscard]] resp::Command command_of(ScriptCall const& call, bool by_text);
-
-/** Runs the script by its name, or by its text. */
-void run_script_once(CommandChannel& channel, ScriptCall const& call, bool by_text, OutcomeHandler handler);
+/** Makes the command of the next attempt. */
+[[nodiscard]] resp::Command command_of(ScriptCall const& call, ScriptAttempt& attempt, CommandChannel& channel);
 
 /** The server does not know the script by its name, or has no EVALSHA: nothing has run. */
 [[nodiscard]] bool is_unknown_script(Outcome const& outcome);
 [[nodiscard]] bool is_unknown_script(resp::Value const& reply);
 
-/** Runs the script by its name, and by its text if the server does not know the name. */
+/** Runs the script, with further attempts where the first one did not run. */
 void run_script(std::shared_ptr<CommandChannel> const& channel, ScriptCall call, OutcomeHandler handler);
-
-/** Additions of the releasing scripts to their replies (see `scripts::release`); views of the reply. */
-struct ReleaseNotes {
-    bool publish_refused = false;
-    /// the server's error text; empty: the line was not refused
-    std::string_view line_refusal;
-};
-
-struct ReleaseFlags {
-    /// '0', '1' or '2' for each key
-    std::string_view keys;
-    ReleaseNotes notes;
-};
-/** Reads the answer for `keys` keys; unset if it is malformed. */
-[[nodiscard]] std::optional<ReleaseFlags> read_release_flags(resp::Value const& reply, std::size_t keys);
-
-struct WithdrawnKeys {
-    std::uint32_t count = 0;
-    ReleaseNotes notes;
-};
-/** Reads the answer to a withdrawal; unset if it is malformed. */
-[[nodiscard]] std::optional<WithdrawnKeys> read_withdrawn_keys(resp::Value const& reply);
 
 } // namespace tenure::redis
 
-// The scripts, documented in docs/integrators/redis-protocol.md. Names of lock keys are passed in KEYS, and values in
-// ARGV. Names of other keys (the counter of fencing tokens, the line of waiters, the marker) are passed in ARGV,
-// because the keys of a range are encoded once for all calls. In each script, commands that can fail come before the
-// first write to a lock key.
+// The scripts, documented in docs/integrators/redis-protocol.md. Every key is passed in KEYS: the counter of fencing
+// tokens, the line of waiters and the marker first, as far as the call needs them, and the keys of leases behind them.
+// In each script, commands that can fail come before the first write to a lock key.
 namespace tenure::redis::scripts
 {
 
@@ -99,23 +96,25 @@ namespace tenure::redis::scripts
  */
 [[nodiscard]] Script const& draw();
 
-/** Takes the first free key of KEYS.
+/** Takes the first free key of a range.
  *
- *  ARGV, in each claiming script: 1 owner, 2 ttl in ms, 3 survey ("1" or ""), 4 the counter of fencing tokens or "": no
- *  token is requested, 5 the line of waiters or "", 6 the name of this store in the line, 7 "1": to its front.
+ *  KEYS, in each claiming script: the counter of fencing tokens, if one is requested; the line of waiters, if the store
+ *  waits; then the range. ARGV: 1 owner, 2 ttl in ms, 3 survey ("1" or ""), 4 a token is requested ("1" or ""), 5 the
+ *  name of this store in the line, or "": KEYS has no line, 6 "1": to its front.
  *
  *  Answers {index from 0, token or ""}, and leaves the line; or {-1} if all are held; with a survey {-1, earliest
  *  expiry in ms or -1, number of foreign keys}: keys without ttl. Then it joins the line; if that fails, the server's
  *  error is the last element. */
 [[nodiscard]] Script const& first_free();
 
-/** As `first_free` for several owners, which get the first free keys in their order: the second owner is ARGV[8], and
+/** As `first_free` for several owners, which get the first free keys in their order: the second owner is ARGV[7], and
  *  so on. Answers {token or "", an index for each granted key}. If there were too few keys, the answer of `first_free`
  *  for held keys follows. */
 [[nodiscard]] Script const& first_free_each();
 
-/** The claiming scripts for `delay_after_failover`. ARGV as above, then the marker's name and the server's run id.
- *  Answers {-2, ms until claims open} while claims are closed; claims of the same owner are found nevertheless. */
+/** The claiming scripts for `delay_after_failover`. KEYS as above, with the marker before the range; the last of ARGV
+ * is the server's run id. Answers {-2, ms until claims open} while claims are closed; claims of the same owner are
+ * found nevertheless. */
 [[nodiscard]] Script const& first_free_after_failover();
 [[nodiscard]] Script const& first_free_each_after_failover();
 [[nodiscard]] Script const& own_or_first_free_after_failover();
@@ -138,11 +137,11 @@ namespace tenure::redis::scripts
  *  character per key: '1' for extended, '0' for another owner or none. */
 [[nodiscard]] Script const& renew();
 
-/** As `renew`, but first records the ttl in the marker, whose name is the last of ARGV. */
+/** As `renew`, but first records the ttl in the marker KEYS[1]. */
 [[nodiscard]] Script const& renew_noting_ttl();
 
-/** Describes the existing keys of KEYS. ARGV: empty, or if each key has a fence key, the text before and after the key
- *  in its name. Answers server time in microseconds, then for each: index from 0, value (its first 1024 bytes; false
+/** Describes the existing keys of KEYS. ARGV: empty; or "1": the second half of KEYS are the fence keys of the first
+ *  half. Answers server time in microseconds, then for each: index from 0, value (its first 1024 bytes; false
  *  for another type), remaining ms or -1, token or false. */
 [[nodiscard]] Script const& inspect();
 
@@ -154,41 +153,47 @@ namespace tenure::redis::scripts
  *  rest of its ttl. Answers "kept", also if the value is ARGV[2] already, or "not owner". */
 [[nodiscard]] Script const& detach();
 
-/** Makes ARGV[2] the last token of KEYS[1], if the key has the owner ARGV[1] and the last token is less. ARGV[3],
- *  ARGV[4]: the text before and after a key in its fence key's name. Answers "accepted", "not owner" or the last
- *  token. */
+/** Makes ARGV[2] the last token of the key KEYS[2] in its fence key KEYS[1], if the key has the owner ARGV[1] and the
+ *  last token is less. Answers "accepted", "not owner" or the last token. */
 [[nodiscard]] Script const& accept_token();
 
-// The scripts below free keys and notify the waiters. The names of a range are passed as a stem (`stem_of`):
-// `<stem>:waiting` is the line of waiters, `<stem>:watched` exists while observers watch, and `<stem>:free` is the
-// channel.
+// The scripts below free keys and notify the waiters. KEYS then has two names of each range before its keys: the line
+// of waiters `<stem>:waiting`, and `<stem>:watched`, which exists while observers watch. The channel is `<stem>:free`
+// (see `stem_of`).
 //
 // For each freed key of a range the first name leaves the line. One message publishes these names, separated by a
-// blank. If the line is empty and observers watch, the message is "1"; without observers there is no message. If this
-// store's name is "", the line is not used, and "1" is always published.
+// blank. If the line is empty and observers watch, the message is "1"; without observers there is no message.
 //
-// "Notes" at the end of a reply: "!" if publishing was refused, then "?" and the server's error if the line was.
+// The reply is a text, or a list of that text and of the message of each range ("": none). Notes follow the text, each
+// on a line: "!" and the server's error, if publishing was refused, and "?" and the error, if the line was. If the
+// argument `how` is "-", or publishing was refused, the messages are to be published by the caller.
 
-/** Deletes each of KEYS that has its owner, then notifies the waiters.
+/** Deletes a key that has the owner, then notifies the waiters.
  *
- *  ARGV: an owner for each key; then either nothing (no notification) or this store's name and a stem for each key, ""
- *  for no notification. For a quarantine, ARGV: owner, this store's name, stem or "", resting value, ms. Answers a
- *  character for each key, then notes: '0' another owner or none, '1' released, '2' released, and the name of another
- *  store left the line for it. */
+ *  KEYS: the line and the watched key, if waiters are to be notified, and the key. ARGV: the owner; then, where they
+ *  are needed, `how`, and for a quarantine the resting value and ms. Answers '0' another owner or none, or '1'
+ *  released. */
 [[nodiscard]] Script const& release();
 
-/** As `release` with SPUBLISH: the channels must be in the hash slot of the keys. */
-[[nodiscard]] Script const& release_in_shard();
+/** As `release` for several keys. KEYS: a line and a watched key for each range, and the keys, range after range; at
+ *  last those without a message. ARGV: `how`, an owner for each key, and the number of keys of each
+ *  range. Answers a character for each key. */
+[[nodiscard]] Script const& release_each();
 
-/** Deletes all KEYS of one range that have the owner, then notifies the waiters. ARGV: owner, this store's name, stem
- *  or "", and for a quarantine the resting value and ms. Answers the number deleted as text, then notes. */
+/** As these with SPUBLISH: the channels must be in the hash slot of the keys. */
+[[nodiscard]] Script const& release_in_shard();
+[[nodiscard]] Script const& release_each_in_shard();
+
+/** Deletes all keys of one range that have the owner, then notifies the waiters. KEYS: the line and the watched key,
+ *  unless `how` is "", and the range. ARGV: owner, `how`, and for a quarantine the resting value and ms. Answers the
+ *  number deleted. */
 [[nodiscard]] Script const& withdraw();
 
 /** As `withdraw` with SPUBLISH. */
 [[nodiscard]] Script const& withdraw_in_shard();
 
-/** Notifies the waiters of a range whose keys were freed in other hash slots. KEYS: the line. ARGV: this store's name,
- *  stem, number of freed keys. Answers '2' if the name of another store left the line, else '1', then notes. */
+/** Notifies the waiters of a range whose keys were freed in other hash slots. KEYS: the line and the watched key. ARGV:
+ *  number of freed keys, `how`. Answers '1'. */
 [[nodiscard]] Script const& tell_freed();
 
 /** As `tell_freed` with SPUBLISH. */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "failover_listener.hpp"
+#include "runtime/names.hpp"
 #include "sentinel_query.hpp"
 
 #include <runtime/timer.hpp>
@@ -71,11 +72,7 @@ private:
     /** Begins a query after the pause, or when an earlier one is due. */
     void query_later(std::chrono::milliseconds pause)
     {
-        auto const when = runtime_->now() + pause;
-        if (timer_.pending() && timer_at_ <= when)
-            return;
-        timer_at_ = when;
-        timer_.at(when, weak_from_this(), &MasterResolver::start_query);
+        timer_.by(runtime_->now() + pause, weak_from_this(), &MasterResolver::start_query);
     }
 
     std::shared_ptr<Runtime> runtime_;
@@ -103,8 +100,6 @@ private:
     std::vector<Follower> followers_;
     /// for the next query: soon after a hint, periodically without a subscription
     Timer timer_;
-    /// when `timer_` fires, while it is pending
-    Instant timer_at_{};
     bool closed_ = false;
 };
 

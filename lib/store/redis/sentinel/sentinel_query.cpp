@@ -173,11 +173,7 @@ void SentinelQuery::conclude_if_decided()
         runtime_->post([self = shared_from_this()] { self->finish(); });
         return;
     }
-    auto const when = vote_.decides_at();
-    if (timer_.pending() && timer_at_ <= when)
-        return;
-    timer_at_ = when;
-    timer_.at(when, weak_from_this(), &SentinelQuery::conclude_if_decided);
+    timer_.by(vote_.decides_at(), weak_from_this(), &SentinelQuery::conclude_if_decided);
 }
 
 void SentinelQuery::finish()

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "master_vote.hpp"
+#include "runtime/names.hpp"
 #include "store/redis/link/connection.hpp"
 
 #include <runtime/timer.hpp>
@@ -84,7 +85,6 @@ private:
     std::vector<Asked> asked_;
     std::vector<SentinelEntry> learned_;
     Timer timer_;
-    Instant timer_at_ = Instant::max();
 };
 
 } // namespace tenure::redis

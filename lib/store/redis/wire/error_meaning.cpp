@@ -95,8 +95,7 @@ constexpr std::array meanings_of_phrases{
     MeaningRule{"not enabled", Meaning::command_unavailable},
     MeaningRule{"disabled", Meaning::command_unavailable},
     MeaningRule{"forbid", Meaning::command_unavailable},
-    // scripts that use keys by other ways than KEYS, as those of this library do
-    MeaningRule{"bad lua script", Meaning::command_unavailable},
+    MeaningRule{"bad lua script", Meaning::script_text_refused},
     MeaningRule{"undeclared key", Meaning::command_unavailable},
     MeaningRule{"command is not available", Meaning::command_unavailable},
 };
@@ -115,6 +114,14 @@ bool contains_in_any_case(std::string_view text, std::string_view lower_part) no
 bool begins_in_any_case(std::string_view text, std::string_view lower_part) noexcept
 {
     return text.size() >= lower_part.size() && contains_in_any_case(text.substr(0, lower_part.size()), lower_part);
+}
+
+/** True if a command that a script called was refused. */
+bool is_of_script(std::string_view error) noexcept
+{
+    return contains_in_any_case(error, "user_script") || contains_in_any_case(error, "error running script") ||
+           contains_in_any_case(error, " script: ") || contains_in_any_case(error, "from script") ||
+           contains_in_any_case(error, "from lua script");
 }
 
 } // namespace
@@ -136,11 +143,33 @@ ErrorMeaning meaning_of(std::string_view error) noexcept
 
 bool is_command_unavailable(std::string_view error) noexcept
 {
-    bool const is_of_script = contains_in_any_case(error, "user_script") ||
-                              contains_in_any_case(error, "error running script") ||
-                              contains_in_any_case(error, " script: ") || contains_in_any_case(error, "from script") ||
-                              contains_in_any_case(error, "from lua script");
-    return !is_of_script && meaning_of(error) == ErrorMeaning::command_unavailable;
+    return !is_of_script(error) && meaning_of(error) == ErrorMeaning::command_unavailable;
+}
+
+bool refuses_command_here(std::string_view error) noexcept
+{
+    auto const meaning = meaning_of(error);
+    bool const is_other = meaning == ErrorMeaning::other && error.starts_with("ERR ") &&
+                          !contains_in_any_case(error, "not an integer") && !contains_in_any_case(error, "overflow");
+    return !is_of_script(error) &&
+           (meaning == ErrorMeaning::command_unavailable || meaning == ErrorMeaning::arguments_unknown || is_other);
+}
+
+bool may_concern_some_keys(std::string_view error) noexcept
+{
+    if (error.starts_with("TRYAGAIN"))
+        return true;
+    bool const is_of_command = contains_in_any_case(error, "run the '");
+    return meaning_of(error) == ErrorMeaning::permission_missing && !is_of_script(error) && !is_of_command;
+}
+
+bool may_come_from_publishing(std::string_view error) noexcept
+{
+    auto const meaning = meaning_of(error);
+    bool const may_be_any = meaning == ErrorMeaning::other || meaning == ErrorMeaning::command_unavailable ||
+                            meaning == ErrorMeaning::arguments_unknown;
+    return may_be_any && !is_command_unavailable(error) && is_of_script(error) &&
+           contains_in_any_case(error, "publish");
 }
 
 } // namespace tenure::redis

@@ -147,6 +147,7 @@ ServerError classify(std::string_view reply)
             "another program wrote the key that counts fencing tokens: delete that key");
     switch (meaning_of(words)) {
     case ErrorMeaning::command_unavailable:
+    case ErrorMeaning::script_text_refused:
         return with(words, errc::wrong_server, true, false, unavailable_advice(words));
     case ErrorMeaning::permission_missing:
         return with(words, errc::permission_denied, true, false, permission_advice(words));
@@ -163,7 +164,7 @@ ServerError classify(std::string_view reply)
 
 bool concerns_single_key(ServerError const& error) noexcept
 {
-    if (error.meaning == ErrorMeaning::command_unavailable)
+    if (error.meaning == ErrorMeaning::command_unavailable || error.meaning == ErrorMeaning::script_text_refused)
         return false;
     return error.error == errc::permission_denied || error.error == errc::key_conflict ||
            error.error == errc::wrong_server ||

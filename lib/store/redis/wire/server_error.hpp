@@ -2,6 +2,7 @@
 #pragma once
 
 #include "error_meaning.hpp"
+#include "runtime/names.hpp"
 
 #include <tenure/backend/backend.hpp>
 

@@ -34,6 +34,7 @@ void TransactionReplies::begin(std::size_t commands)
     commands_ = commands;
     missing_ = commands + 2;
     ran_apart_ = false;
+    refused_command_.reset();
     result_ = {};
     apart_.clear();
     refused_.clear();
@@ -94,6 +95,8 @@ TransactionReplies::Progress TransactionReplies::take_last(resp::Value&& reply)
         result_ = std::move(refused_.front().second);
     auto const word = reply.error_word();
     if (word == "EXECABORT") {
+        if (!refused_.empty())
+            refused_command_ = refused_.front().first;
         // the first refusal says more than the generic abort
         if (result_.is_null() && reply.as_string().starts_with(abort_reason))
             result_ = resp::Value::error(std::string(reply.as_string().substr(abort_reason.size())));

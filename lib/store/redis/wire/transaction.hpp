@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -99,6 +100,9 @@ public:
     /** True if the server refused MULTI, so that each command ran separately. */
     [[nodiscard]] bool ran_apart() const noexcept { return ran_apart_; }
 
+    /** The command that was refused while it was queued, from 0, if nothing ran because of it. */
+    [[nodiscard]] std::optional<std::size_t> refused_command() const noexcept { return refused_command_; }
+
     /** EXEC's array with a reply to each command; or an error: nothing ran. If the commands `ran_apart`, an array with
      *  the error for MULTI and a reply to each command. A proxy may refuse a command itself, and pass EXEC on: then the
      *  refusal is the reply to that command, and the others ran. */
@@ -118,6 +122,7 @@ private:
     resp::Value result_;
     /// the commands that were answered with an error instead of QUEUED, by their number
     std::vector<std::pair<std::size_t, resp::Value>> refused_;
+    std::optional<std::size_t> refused_command_;
     /// if the commands ran separately: the replies so far
     std::vector<resp::Value> apart_;
 };

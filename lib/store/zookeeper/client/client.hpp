@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client_handle.hpp"
+#include "runtime/names.hpp"
 
 #include <runtime/timer.hpp>
 

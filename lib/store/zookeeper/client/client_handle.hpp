@@ -2,6 +2,7 @@
 #pragma once
 
 #include "link.hpp"
+#include "runtime/names.hpp"
 
 #include <tenure/backend/runtime.hpp>
 

@@ -2,6 +2,8 @@
 // Requests to a ZooKeeper server, their responses, and the meaning of error codes for leases.
 #pragma once
 
+#include "runtime/names.hpp"
+
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/one_shot.hpp>
 #include <tenure/clock.hpp>

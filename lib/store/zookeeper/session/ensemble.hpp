@@ -2,6 +2,7 @@
 #pragma once
 
 #include "node_registry.hpp"
+#include "runtime/names.hpp"
 #include "session.hpp"
 
 #include <tenure/backend/runtime.hpp>

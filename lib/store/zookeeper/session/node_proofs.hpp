@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/names.hpp"
 #include "store/zookeeper/client/request.hpp"
 
 #include <tenure/backend/deadline.hpp>

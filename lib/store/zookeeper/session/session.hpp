@@ -4,6 +4,7 @@
 #include "connection_waiters.hpp"
 #include "node_proofs.hpp"
 #include "request_queue.hpp"
+#include "runtime/names.hpp"
 #include "runtime/repeat_schedule.hpp"
 #include "runtime/timer.hpp"
 #include "session_life.hpp"

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Session: requests that wait for a connection, and the reason why there is none.
+// Session: holds requests until it is connected, and reports the cause while it is not.
 #include "session.hpp"
 
 #include <tenure/errc.hpp>

@@ -2,6 +2,7 @@
 // Requests of a session as steps for coroutines.
 #pragma once
 
+#include "runtime/names.hpp"
 #include "session.hpp"
 
 #include <store/request.hpp>

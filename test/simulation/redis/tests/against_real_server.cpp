@@ -84,8 +84,8 @@ private:
 
 std::string with_line(std::string const& what)
 {
-    return std::string(tenure::redis::scripts::join_line_text) + std::string(tenure::redis::scripts::leave_line_text) +
-           what;
+    return "local line = 1\n" + std::string(tenure::redis::scripts::join_line_text) +
+           std::string(tenure::redis::scripts::leave_line_text) + what;
 }
 
 } // namespace
@@ -224,7 +224,7 @@ TEST_CASE("the simulated server gives scripts the errors that a real one gives t
     tenure::test::require_redis();
     Both both(GENERATE(2, 3));
     auto const eval = [](std::string const& text) {
-        return std::vector<std::string>{"EVAL", text, "2", "word", "list", "name"};
+        return std::vector<std::string>{"EVAL", text, "3", "word", "list", "none", "name"};
     };
     auto const told = [](std::string const& call) {
         return "local r = redis.pcall(" + call + ") return {type(r), type(r) == 'table' and r.err or 'no error', r}";
@@ -232,7 +232,7 @@ TEST_CASE("the simulated server gives scripts the errors that a real one gives t
     both.check({{"SET", "word", "w"}, {"RPUSH", "list", "a", "b"}});
     both.check(
         {eval(told("'LPOS', KEYS[1], ARGV[1]")), eval(told("'LPOS', KEYS[2], ARGV[1]")),
-         eval(told("'LPOS', KEYS[2], 'b'")), eval(told("'LPOP', 'none'")), eval(told("'LPOP', 'none', 2")),
+         eval(told("'LPOS', KEYS[2], 'b'")), eval(told("'LPOP', KEYS[3]")), eval(told("'LPOP', KEYS[3], 2")),
          eval(told("'LPOP', KEYS[1]")), eval(told("'LRANGE', KEYS[1], 0, -1")), eval(told("'LRANGE', KEYS[2], 0, -1")),
          eval(told("'LLEN', KEYS[1]")), eval(told("'RPUSH', KEYS[1], ARGV[1]")), eval(told("'GET', KEYS[2]")),
          eval(told("'INCR', KEYS[1]")), eval(told("'INCR', KEYS[2]")), eval(told("'NONSENSE'")), eval(told("'LPOP'")),
@@ -242,7 +242,7 @@ TEST_CASE("the simulated server gives scripts the errors that a real one gives t
          eval("local x = 1\nreturn redis.call('RPUSH', KEYS[1], 'a')"),
          eval("return redis.error_reply('ERR this is wrong')"), eval("return redis.status_reply('fine')"),
          eval("return {err = 'ERR this is wrong, too'}"), eval("return {1, false, 2}"),
-         eval("return {redis.call('LPOP', 'none'), 2}")});
+         eval("return {redis.call('LPOP', KEYS[3]), 2}")});
 }
 
 TEST_CASE("the simulated server keeps lines of waiters as a real one does", "[redis]")
@@ -250,8 +250,8 @@ TEST_CASE("the simulated server keeps lines of waiters as a real one does", "[re
     tenure::test::require_redis();
     Both both(GENERATE(2, 3));
     auto const join = [](std::string const& line, std::string const& name, std::string const& in_front) {
-        return std::vector<std::string>{
-            "EVAL", with_line("return join_line(KEYS[1], ARGV[1], ARGV[2])"), "1", line, name, in_front};
+        return std::vector<std::string>{"EVAL",  with_line("return join_line(ARGV[1], ARGV[2])"), "1", line, name,
+                                        in_front};
     };
     both.check(
         {join("{job}:waiting", "a", ""),
@@ -259,7 +259,7 @@ TEST_CASE("the simulated server keeps lines of waiters as a real one does", "[re
          join("{job}:waiting", "a", ""),
          join("{job}:waiting", "c", "1"),
          {"LRANGE", "{job}:waiting", "0", "-1"},
-         {"EVAL", with_line("leave_line(KEYS[1], ARGV[1])"), "1", "{job}:waiting", "a"},
+         {"EVAL", with_line("leave_line(ARGV[1])"), "1", "{job}:waiting", "a"},
          {"LRANGE", "{job}:waiting", "0", "-1"},
          {"SET", "{plain}:waiting", "another program's"},
          join("{plain}:waiting", "a", ""),

@@ -48,7 +48,7 @@ TEST_CASE("an acquisition asks, waits while all are held, and asks again when it
 {
     AcquireMachine machine(limits_of(30s));
     CHECK(machine.claim_at(at_once, start).ask);
-    auto const wait = machine.busy(Busy{}, 1ms, start + 1ms, 7);
+    auto const wait = machine.busy(backend::Busy{}, 1ms, start + 1ms, 7);
     CHECK_FALSE(wait.ask);
     CHECK(wait.wake_at > start + 1ms);
     CHECK(machine.claim_at(at_once, start + 2ms).ask);
@@ -59,8 +59,8 @@ TEST_CASE("news that arrives while an answer is awaited leads to another questio
     AcquireMachine machine(limits_of(30s));
     (void)machine.claim_at(at_once, start);
     CHECK_FALSE(machine.claim_at(at_once, start + 1ms).ask);
-    CHECK(machine.busy(Busy{}, 1ms, start + 2ms, 7).ask);
-    CHECK_FALSE(machine.busy(Busy{}, 1ms, start + 3ms, 7).ask);
+    CHECK(machine.busy(backend::Busy{}, 1ms, start + 2ms, 7).ask);
+    CHECK_FALSE(machine.busy(backend::Busy{}, 1ms, start + 3ms, 7).ask);
 }
 
 TEST_CASE("a preferred key that is held leads to one question about the others, within the wait")
@@ -91,7 +91,7 @@ TEST_CASE("the earliest expiry is waited for when it comes before the backoff, w
 {
     AcquireMachine machine(limits_of(30s));
     (void)machine.claim_at(at_once, start);
-    auto const step = machine.busy(Busy{5ms, false}, 1ms, start, 1023);
+    auto const step = machine.busy(backend::Busy{5ms, false}, 1ms, start, 1023);
     CHECK(step.wake_at > start + 5ms);
     CHECK(step.wake_at <= start + 15ms);
 }
@@ -106,7 +106,7 @@ TEST_CASE("pauses grow with jitter up to a second, without hints up to a quarter
         auto longest = Clock::duration::zero();
         for (int round = 0; round < 30; ++round) {
             REQUIRE(machine.claim_at(at_once, now).ask);
-            auto const step = machine.busy(Busy{}, 1ms, now, 1023);
+            auto const step = machine.busy(backend::Busy{}, 1ms, now, 1023);
             longest = std::max(longest, step.wake_at - now);
             CHECK(step.wake_at - now >= 20ms);
             now = step.wake_at;
@@ -122,7 +122,7 @@ TEST_CASE("where keys free without any news, it polls every 50 to 90 ms, and lea
     AcquireMachine machine(limits);
     auto const pause_after = [&](Clock::duration took, std::uint64_t random) {
         REQUIRE(machine.claim_at(at_once, start).ask);
-        return machine.busy(Busy{}, took, start, random).wake_at - start;
+        return machine.busy(backend::Busy{}, took, start, random).wake_at - start;
     };
     for (int round = 0; round < 10; ++round) {
         CHECK(pause_after(300us, 0) == 50ms);
@@ -139,7 +139,7 @@ TEST_CASE("where keys free without any news, it polls every 50 to 90 ms, and lea
         (void)pause_after(50ms, 0);
     CHECK(pause_after(50ms, 0) == 1s);
     REQUIRE(machine.claim_at(at_once, start).ask);
-    CHECK(machine.busy(Busy{30ms, false}, 300us, start, 1023).wake_at < start + 45ms);
+    CHECK(machine.busy(backend::Busy{30ms, false}, 300us, start, 1023).wake_at < start + 45ms);
 }
 
 TEST_CASE("no pause is longer than the options allow")
@@ -152,7 +152,7 @@ TEST_CASE("no pause is longer than the options allow")
         auto now = start;
         for (int round = 0; round < 10; ++round) {
             REQUIRE(machine.claim_at(at_once, now).ask);
-            auto const step = machine.busy(Busy{}, 20ms, now, 1023);
+            auto const step = machine.busy(backend::Busy{}, 20ms, now, 1023);
             CHECK(step.wake_at - now <= 30ms);
             REQUIRE(machine.claim_at(at_once, step.wake_at).ask);
             now = step.wake_at;
@@ -167,7 +167,7 @@ TEST_CASE("when others are named, it asks when their time is over, which further
     limits.silent_releases = true;
     AcquireMachine machine(limits);
     (void)machine.claim_at(at_once, start);
-    REQUIRE(machine.busy(Busy{}, 1ms, start, 0).wake_at == start + 50ms);
+    REQUIRE(machine.busy(backend::Busy{}, 1ms, start, 0).wake_at == start + 50ms);
     CHECK(machine.claim_at(start + 20ms, start).wake_at == start + 20ms);
     CHECK_FALSE(machine.tick(start + 19ms).ask);
     CHECK(machine.claim_at(start + 35ms, start + 19ms).wake_at == start + 35ms);
@@ -182,10 +182,10 @@ TEST_CASE("others that are named while a claim is under way have their time afte
     AcquireMachine machine(limits_of(30s));
     (void)machine.claim_at(at_once, start);
     CHECK_FALSE(machine.claim_at(start + 15ms, start + 5ms).ask);
-    CHECK(machine.busy(Busy{}, 6ms, start + 6ms, 1023).wake_at == start + 15ms);
+    CHECK(machine.busy(backend::Busy{}, 6ms, start + 6ms, 1023).wake_at == start + 15ms);
     CHECK(machine.tick(start + 15ms).ask);
     // the named ones were before this claim
-    CHECK(machine.busy(Busy{}, 1ms, start + 16ms, 0).wake_at >= start + 36ms);
+    CHECK(machine.busy(backend::Busy{}, 1ms, start + 16ms, 0).wake_at >= start + 36ms);
 }
 
 TEST_CASE("a hint overrides that others go first")
@@ -193,7 +193,7 @@ TEST_CASE("a hint overrides that others go first")
     AcquireMachine machine(limits_of(30s));
     (void)machine.claim_at(start + 15ms, start);
     CHECK(machine.claim_at(at_once, start + 1ms).ask);
-    (void)machine.busy(Busy{}, 1ms, start + 2ms, 7);
+    (void)machine.busy(backend::Busy{}, 1ms, start + 2ms, 7);
     (void)machine.claim_at(start + 15ms, start + 3ms);
     CHECK(machine.claim_at(at_once, start + 4ms).ask);
 }
@@ -237,7 +237,7 @@ TEST_CASE("the wait ends at its deadline with the reason of the last answer")
     {
         AcquireMachine machine(limits_of(1s));
         (void)machine.claim_at(at_once, start);
-        (void)machine.busy(Busy{}, 1ms, start, 7);
+        (void)machine.busy(backend::Busy{}, 1ms, start, 7);
         CHECK(machine.tick(start + 1s).finish == make_error_code(errc::timed_out));
     }
     SECTION("no answer")
@@ -276,7 +276,7 @@ TEST_CASE("a try is over with its first answer")
     {
         AcquireMachine machine(limits);
         (void)machine.claim_at(at_once, start);
-        CHECK(machine.busy(Busy{}, 1ms, start, 7).finish == make_error_code(errc::timed_out));
+        CHECK(machine.busy(backend::Busy{}, 1ms, start, 7).finish == make_error_code(errc::timed_out));
     }
     SECTION("failed")
     {
@@ -295,7 +295,7 @@ TEST_CASE("an error that only a person can fix ends the wait at once")
         make_error_code(errc::permission_denied));
     AcquireMachine other(limits_of(30s));
     (void)other.claim_at(at_once, start);
-    CHECK(other.busy(Busy{std::nullopt, true}, 1ms, start, 7).finish == make_error_code(errc::key_conflict));
+    CHECK(other.busy(backend::Busy{std::nullopt, true}, 1ms, start, 7).finish == make_error_code(errc::key_conflict));
 }
 
 TEST_CASE("a claim that is not written is never repeated, and its wait ends as it would")
@@ -329,7 +329,7 @@ TEST_CASE("progress while no claim is pending changes nothing")
 {
     AcquireMachine machine(limits_of(30s));
     (void)machine.claim_at(at_once, start);
-    auto const pause = machine.busy(Busy{}, 1ms, start, 7);
+    auto const pause = machine.busy(backend::Busy{}, 1ms, start, 7);
     machine.progressed(start);
     CHECK(machine.tick(start + 1ms).wake_at == pause.wake_at);
 }
@@ -356,7 +356,7 @@ TEST_CASE("a claim that stays without an answer lengthens the patience with othe
     for (int polls = 0; polls < 10; ++polls) {
         REQUIRE(step.ask);
         CHECK(step.wake_at == now + 1s);
-        step = machine.busy(Busy{}, 1ms, now + 1ms, 7);
+        step = machine.busy(backend::Busy{}, 1ms, now + 1ms, 7);
         REQUIRE_FALSE(step.ask);
         now = step.wake_at;
         step = tick_written(machine, now);
@@ -416,7 +416,7 @@ TEST_CASE("nothing is asked after the end")
     machine.end();
     CHECK_FALSE(machine.claim_at(at_once, start).ask);
     CHECK_FALSE(machine.tick(start + 10s).ask);
-    CHECK_FALSE(machine.busy(Busy{}, 1ms, start, 7).ask);
+    CHECK_FALSE(machine.busy(backend::Busy{}, 1ms, start, 7).ask);
     CHECK_FALSE(machine.claim_at(Instant::max(), start).ask);
 }
 

@@ -28,15 +28,15 @@ struct Turns {
     Grace grace;
     TurnMachine machine{true, grace};
 
-    TurnMachine::Step hear(WatchEvent event, TurnMachine::Head head, Clock::duration after = 0ms)
+    TurnMachine::Step hear(backend::WatchEvent event, TurnMachine::Head head, Clock::duration after = 0ms)
     {
         return machine.news(event, head, turn_start + after, none);
     }
     /** The head stands in line. */
     void line_up()
     {
-        (void)hear(WatchEvent::in_force, waiting);
-        CHECK(machine.next_place() == Waits::in_line);
+        (void)hear(backend::WatchEvent::in_force, waiting);
+        CHECK(machine.next_place() == backend::Waits::in_line);
     }
 };
 
@@ -45,23 +45,23 @@ struct Turns {
 TEST_CASE("rule 1 of turns: the head claims at once after a hint, when hints begin, and after an own key is freed")
 {
     Turns turns;
-    CHECK(turns.hear(WatchEvent::in_force, waiting).claim_at == at_once);
-    CHECK(turns.hear(WatchEvent::hint, waiting).claim_at == at_once);
+    CHECK(turns.hear(backend::WatchEvent::in_force, waiting).claim_at == at_once);
+    CHECK(turns.hear(backend::WatchEvent::hint, waiting).claim_at == at_once);
     CHECK(turns.machine.release_ends(true).claim_at == at_once);
     CHECK_FALSE(turns.machine.release_ends(false).claim_at);
-    CHECK_FALSE(turns.hear(WatchEvent::interrupted, waiting).claim_at);
+    CHECK_FALSE(turns.hear(backend::WatchEvent::interrupted, waiting).claim_at);
     SECTION("the time of the release counts for the waiter that takes the key")
     {
-        (void)turns.hear(WatchEvent::hint, waiting, 1ms);
+        (void)turns.hear(backend::WatchEvent::hint, waiting, 1ms);
         // a pending claim may get this key
-        (void)turns.hear(WatchEvent::hint, asking, 2ms);
+        (void)turns.hear(backend::WatchEvent::hint, asking, 2ms);
         turns.machine.found_held(turn_start);
         CHECK(turns.machine.freed_at() == turn_start + 1ms);
         CHECK_FALSE(turns.machine.freed_at());
     }
     SECTION("another program took the key")
     {
-        (void)turns.hear(WatchEvent::hint, waiting, 1ms);
+        (void)turns.hear(backend::WatchEvent::hint, waiting, 1ms);
         turns.machine.found_held(turn_start + 1ms);
         CHECK_FALSE(turns.machine.freed_at());
     }
@@ -70,19 +70,19 @@ TEST_CASE("rule 1 of turns: the head claims at once after a hint, when hints beg
 TEST_CASE("rule 2 of turns: claims stand in line once hints come, and the store leaves the line where they end")
 {
     Turns turns;
-    CHECK(turns.machine.next_place() == Waits::no);
+    CHECK(turns.machine.next_place() == backend::Waits::no);
     SECTION("hints end before a claim stood in line")
     {
-        CHECK_FALSE(turns.hear(WatchEvent::unavailable, waiting).leave_line);
+        CHECK_FALSE(turns.hear(backend::WatchEvent::unavailable, waiting).leave_line);
     }
     SECTION("hints end later")
     {
         turns.line_up();
         CHECK(turns.machine.lined_up());
         CHECK_FALSE(turns.machine.placed().leave_line);
-        CHECK(turns.hear(WatchEvent::unavailable, waiting).leave_line);
+        CHECK(turns.hear(backend::WatchEvent::unavailable, waiting).leave_line);
         CHECK_FALSE(turns.machine.hints_come());
-        CHECK(turns.machine.next_place() == Waits::no);
+        CHECK(turns.machine.next_place() == backend::Waits::no);
         // a claim that was sent before
         CHECK(turns.machine.placed().leave_line);
         SECTION("and begin again")
@@ -93,13 +93,13 @@ TEST_CASE("rule 2 of turns: claims stand in line once hints come, and the store 
     SECTION("a claim from before the queue stands in line")
     {
         turns.machine.stands_in_line();
-        CHECK(turns.machine.next_place() == Waits::in_line);
+        CHECK(turns.machine.next_place() == backend::Waits::in_line);
     }
     SECTION("the store keeps no line")
     {
         TurnMachine without(false, turns.grace);
-        (void)without.news(WatchEvent::in_force, waiting, turn_start, none);
-        CHECK(without.next_place() == Waits::no);
+        (void)without.news(backend::WatchEvent::in_force, waiting, turn_start, none);
+        CHECK(without.next_place() == backend::Waits::no);
     }
 }
 
@@ -107,24 +107,24 @@ TEST_CASE("rule 3 of turns: a named store claims in front, until a claim was ans
 {
     Turns turns;
     turns.line_up();
-    CHECK(turns.hear(WatchEvent::our_turn, waiting).claim_at == at_once);
-    CHECK(turns.machine.next_place() == Waits::in_front);
-    CHECK(turns.machine.next_place() == Waits::in_line);
+    CHECK(turns.hear(backend::WatchEvent::our_turn, waiting).claim_at == at_once);
+    CHECK(turns.machine.next_place() == backend::Waits::in_front);
+    CHECK(turns.machine.next_place() == backend::Waits::in_line);
     SECTION("a failed claim leaves the place to the next")
     {
-        turns.machine.claim_failed(Waits::in_front);
-        CHECK(turns.machine.next_place() == Waits::in_front);
+        turns.machine.claim_failed(backend::Waits::in_front);
+        CHECK(turns.machine.next_place() == backend::Waits::in_front);
     }
     SECTION("a failed claim with another place does not")
     {
-        turns.machine.claim_failed(Waits::in_line);
-        CHECK(turns.machine.next_place() == Waits::in_line);
+        turns.machine.claim_failed(backend::Waits::in_line);
+        CHECK(turns.machine.next_place() == backend::Waits::in_line);
     }
     SECTION("no waiter is left")
     {
-        (void)turns.hear(WatchEvent::our_turn, waiting);
+        (void)turns.hear(backend::WatchEvent::our_turn, waiting);
         turns.machine.no_head();
-        CHECK(turns.machine.next_place() == Waits::in_line);
+        CHECK(turns.machine.next_place() == backend::Waits::in_line);
     }
 }
 
@@ -132,12 +132,12 @@ TEST_CASE("rule 4 of turns: a name without a head counts for a first claim that 
 {
     Turns turns;
     turns.line_up();
-    (void)turns.hear(WatchEvent::our_turn, no_head, 5ms);
-    CHECK(turns.machine.next_place() == Waits::in_line);
+    (void)turns.hear(backend::WatchEvent::our_turn, no_head, 5ms);
+    CHECK(turns.machine.next_place() == backend::Waits::in_line);
     SECTION("sent before")
     {
         CHECK(turns.machine.named_since(turn_start + 4ms));
-        CHECK(turns.machine.next_place() == Waits::in_front);
+        CHECK(turns.machine.next_place() == backend::Waits::in_front);
         CHECK(turns.machine.place_may_stay());
         CHECK_FALSE(turns.machine.named_since(turn_start + 4ms));
     }
@@ -150,9 +150,9 @@ TEST_CASE("rule 4 of turns: a name without a head counts for a first claim that 
 TEST_CASE("rule 5 of turns: the head holds back while others are named, unless it does so already")
 {
     Turns turns;
-    CHECK(turns.hear(WatchEvent::others_turn, waiting).claim_at == turn_start + 10ms);
-    CHECK(turns.hear(WatchEvent::others_turn, asking).claim_at == turn_start + 10ms);
-    CHECK_FALSE(turns.hear(WatchEvent::others_turn, holding_back).claim_at);
+    CHECK(turns.hear(backend::WatchEvent::others_turn, waiting).claim_at == turn_start + 10ms);
+    CHECK(turns.hear(backend::WatchEvent::others_turn, asking).claim_at == turn_start + 10ms);
+    CHECK_FALSE(turns.hear(backend::WatchEvent::others_turn, holding_back).claim_at);
 }
 
 TEST_CASE("rule 6 of turns: a grace is two round trips within bounds, and up to twice as long by jitter")
@@ -200,7 +200,7 @@ TEST_CASE("rule 9 of turns: after a grant to another waiter the head claims agai
 {
     Turns turns;
     turns.line_up();
-    (void)turns.hear(WatchEvent::our_turn, waiting);
+    (void)turns.hear(backend::WatchEvent::our_turn, waiting);
     SECTION("to another waiter")
     {
         CHECK(turns.machine.granted(false).claim_at == at_once);
@@ -209,7 +209,7 @@ TEST_CASE("rule 9 of turns: after a grant to another waiter the head claims agai
     {
         CHECK_FALSE(turns.machine.granted(true).claim_at);
     }
-    CHECK(turns.machine.next_place() == Waits::in_line);
+    CHECK(turns.machine.next_place() == backend::Waits::in_line);
 }
 
 TEST_CASE("rule 10 of turns: a place may stay if a waiter gives up, or the store is named during a claim")
@@ -225,12 +225,12 @@ TEST_CASE("rule 10 of turns: a place may stay if a waiter gives up, or the store
     }
     SECTION("named during a claim")
     {
-        (void)turns.hear(WatchEvent::our_turn, asking);
+        (void)turns.hear(backend::WatchEvent::our_turn, asking);
         CHECK(turns.machine.place_may_stay());
     }
     SECTION("named between claims")
     {
-        (void)turns.hear(WatchEvent::our_turn, waiting);
+        (void)turns.hear(backend::WatchEvent::our_turn, waiting);
         CHECK_FALSE(turns.machine.place_may_stay());
     }
 }

@@ -22,6 +22,8 @@
 #include <variant>
 #include <vector>
 
+namespace asio = boost::asio;
+
 using namespace tenure;
 using namespace tenure::test;
 using namespace std::chrono_literals;

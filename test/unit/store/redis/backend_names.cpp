@@ -24,10 +24,6 @@ TEST_CASE("fence keys and channels share the hash slot of their key", "[redis][n
     CHECK(channel_of(*named_key("{jobs}:nightly")) == "{jobs}:nightly:free");
     CHECK(channel_of(*numbered_keys("thread_id_lock:", 4)) == "{thread_id_lock:}:free");
     CHECK(channel_of(*numbered_keys("{ids}:", 4)) == "{ids}::free");
-    for (auto const& range : {named_key("job"), named_key("{jobs}:nightly"), numbered_keys("{ids}:", 4)}) {
-        auto const affixes = fence_affixes(*range);
-        CHECK(std::string(affixes.before) + range->key(0) + std::string(affixes.after) == fence_key(range->key(0)));
-    }
 }
 
 TEST_CASE("scripts are named by the SHA-1 that servers compute", "[redis][names]")
@@ -47,10 +43,10 @@ TEST_CASE("the keys of a range in use are encoded once, page by page", "[redis][
     auto range = numbered_keys("pool:", 5000);
     REQUIRE(page_count(*range) == 2);
     auto const first = cache.keys(range, 0);
-    CHECK(first->count() == 4097);
-    CHECK(first->bytes().starts_with("$4\r\n4096\r\n$6\r\npool:0\r\n$6\r\npool:1\r\n"));
+    CHECK(first->count() == 4096);
+    CHECK(first->bytes().starts_with("$6\r\npool:0\r\n$6\r\npool:1\r\n"));
     auto const second = cache.keys(range, 1);
-    CHECK(second->count() == 905);
+    CHECK(second->count() == 904);
     CHECK(second->bytes().ends_with("pool:4999\r\n"));
     CHECK(cache.keys(range, 0) == first);
     CHECK(cache.keys(numbered_keys("pool:", 5000), 0) != first);

@@ -63,7 +63,7 @@ TEST_CASE("without precautions a store asks what it always asked", "[redis][prec
     auto const pool = setting.claim(numbered_keys("p", 2));
     CHECK(
         setting.last() ==
-        Words{"EVALSHA", scripts::first_free().sha, "2", "p0", "p1", "me/1", "3000", "1", "", "", "", ""});
+        Words{"EVALSHA", scripts::first_free().sha, "2", "p0", "p1", "me/1", "3000", "1", "", "", ""});
     setting.answer(Value::status("OK"));
     auto const renewed = setting.renew("a");
     CHECK(setting.last() == Words{"EVALSHA", scripts::renew().sha, "1", "a", "3000", "me/1"});
@@ -77,13 +77,12 @@ TEST_CASE(
     auto const named = setting.claim(named_key("a"));
     auto const first = scripts::first_free_after_failover().sha;
     CHECK(
-        setting.last() ==
-        Words{"EVALSHA", first, "1", "a", "me/1", "3000", "1", "", "", "", "", "tenure:master", run_id});
+        setting.last() == Words{"EVALSHA", first, "2", "tenure:master", "a", "me/1", "3000", "1", "", "", "", run_id});
     auto const pool = setting.claim(numbered_keys("p", 2), true);
     CHECK(
         setting.last() == Words{
-                              "EVALSHA", first, "2", "p0", "p1", "me/1", "3000", "1", "tenure:fence", "", "", "",
-                              "tenure:master", run_id});
+                              "EVALSHA", first, "4", "tenure:fence", "tenure:master", "p0", "p1", "me/1", "3000", "1",
+                              "1", "", "", run_id});
     auto const again = setting.claim(numbered_keys("p", 2), true, true);
     CHECK(setting.last().at(1) == scripts::own_or_first_free_after_failover().sha);
     CHECK(setting.last().back() == run_id);
@@ -99,7 +98,7 @@ TEST_CASE("a renewal notes its ttl before it extends, with the server's own comm
     REQUIRE(std::holds_alternative<Granted>(claimed->value()));
     auto const renewed = setting.renew("a");
     CHECK(
-        setting.last() == Words{"EVALSHA", scripts::renew_noting_ttl().sha, "1", "a", "3000", "me/1", "tenure:master"});
+        setting.last() == Words{"EVALSHA", scripts::renew_noting_ttl().sha, "2", "tenure:master", "a", "3000", "me/1"});
     setting.answer(Value::text("1"));
     CHECK(std::get<Renewed>(renewed->value()).ttl == 3s);
 }

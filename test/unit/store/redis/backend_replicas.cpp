@@ -180,7 +180,7 @@ TEST_CASE("a release or withdrawal over a connection that is not made yet is als
     setting.runtime->run_ready();
     REQUIRE(setting.connections.made.size() == 2);
     REQUIRE(setting.connection(1).sent.size() == 1);
-    CHECK(setting.connection(1).sent.front().words.back() == "{a}");
+    CHECK(setting.connection(1).sent.front().words.at(3) == "{a}:waiting");
 }
 
 TEST_CASE("renewals that leave together share one WAIT, and without replicas extend nothing", "[redis][replicas]")

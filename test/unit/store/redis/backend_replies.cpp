@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "store/redis/replies.hpp"
-#include "store/redis/scripts/scripts.hpp"
+#include "store/redis/scripts/release_replies.hpp"
 #include "store/redis/wire/server_error.hpp"
 
 #include <tenure/errc.hpp>
@@ -144,29 +144,56 @@ TEST_CASE("flags are read one for each key", "[redis][replies]")
 
 TEST_CASE("the answer to releases has a character for each key, and notes", "[redis][replies]")
 {
-    auto const quiet = Value::text("102");
-    auto const flags = read_release_flags(quiet, 3);
+    auto const quiet = Value::text("101");
+    auto const flags = read_release_flags(quiet, 3, 2);
     REQUIRE(flags);
-    CHECK(flags->keys == "102");
-    CHECK_FALSE(flags->notes.publish_refused);
+    CHECK(flags->keys == "101");
+    CHECK(flags->notes.publish_refusal.empty());
     CHECK(flags->notes.line_refusal.empty());
-    auto const noted = Value::text("2!?NOPERM no such luck!");
-    auto const with_notes = read_release_flags(noted, 1);
+    CHECK(flags->notes.message(1).empty());
+    auto const noted = Value::text("1\n!NOPERM not there\n?NOPERM no such luck!");
+    auto const with_notes = read_release_flags(noted, 1, 1);
     REQUIRE(with_notes);
-    CHECK(with_notes->notes.publish_refused);
+    CHECK(with_notes->notes.publish_refusal == "NOPERM not there");
     CHECK(with_notes->notes.line_refusal == "NOPERM no such luck!");
-    for (auto const* const bad : {"1", "101", "13", "10!!", "10?", "10!?", "10x", ""})
-        CHECK_FALSE(read_release_flags(Value::text(bad), 2));
-    CHECK_FALSE(read_release_flags(Value::integer(10), 2));
+    for (auto const* const bad : {"1", "101", "12", "10!", "10\n", "10\n?", "10\n!\n?x", "10\nx", "10x", ""})
+        CHECK_FALSE(read_release_flags(Value::text(bad), 2, 1));
+    CHECK_FALSE(read_release_flags(Value::integer(10), 2, 1));
+}
+
+TEST_CASE("the answer to releases has the message of each range", "[redis][replies]")
+{
+    auto const list = [](std::vector<Value> parts) { return Value::list(redis::resp::Type::array, std::move(parts)); };
+    auto const reply = list({Value::text("11"), Value::text("1"), Value::text("")});
+    auto const flags = read_release_flags(reply, 2, 2);
+    REQUIRE(flags);
+    CHECK(flags->notes.message(0) == "1");
+    CHECK(flags->notes.message(1).empty());
+    auto const without = list({Value::text("11")});
+    REQUIRE(read_release_flags(without, 2, 2));
+    for (auto const& bad :
+         {list({}), list({Value::text("11"), Value::text("1")}), list({Value::text("11"), Value::integer(1), Value()}),
+          list({Value::text("1"), Value::text("1"), Value::text("1")})})
+        CHECK_FALSE(read_release_flags(bad, 2, 2));
+
+    std::string const one(32, 'a');
+    std::string const two(32, 'b');
+    CHECK(name_in(one + " " + two, 0) == one);
+    CHECK(name_in(one + " " + two, 1) == two);
+    CHECK(name_in(one + " " + two, 2).empty());
+    CHECK(name_in("1", 0).empty());
+    CHECK(names_another(one + " " + two, one));
+    CHECK_FALSE(names_another(one, one));
+    CHECK_FALSE(names_another("1", one));
 }
 
 TEST_CASE("the answer to a withdrawal is a number, and notes", "[redis][replies]")
 {
     CHECK(read_withdrawn_keys(Value::text("0"))->count == 0);
-    CHECK(read_withdrawn_keys(Value::text("12!"))->count == 12);
-    auto const refused = Value::text("3?NOPERM no");
+    CHECK(read_withdrawn_keys(Value::text("12\n!NOPERM"))->count == 12);
+    auto const refused = Value::text("3\n?NOPERM no");
     CHECK(read_withdrawn_keys(refused)->notes.line_refusal == "NOPERM no");
-    for (auto const* const bad : {"", "!", "-1", "x", "1x", "1?", "99999999999"})
+    for (auto const* const bad : {"", "!", "-1", "x", "1x", "1?", "1\n?", "99999999999"})
         CHECK_FALSE(read_withdrawn_keys(Value::text(bad)));
     CHECK_FALSE(read_withdrawn_keys(Value::integer(1)));
 }

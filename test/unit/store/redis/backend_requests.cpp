@@ -47,6 +47,11 @@ struct RequestsSetting : BackendFixture {
     [[nodiscard]] static ClaimPtr held(std::string key) { return BackendFixture::held(named_key(std::move(key))); }
 };
 
+Value list(std::vector<Value> elements)
+{
+    return Value::list(redis::resp::Type::array, std::move(elements));
+}
+
 } // namespace
 
 TEST_CASE("a script that the server does not know is sent as text with the same arguments", "[redis][requests]")
@@ -57,8 +62,8 @@ TEST_CASE("a script that the server does not know is sent as text with the same 
     auto const by_name = setting.words(0);
     CHECK(
         by_name == Words{
-                       "EVALSHA", redis::scripts::first_free().sha, "2", "p0", "p1", "me/1", "3000", "1",
-                       "tenure:fence", "", "", ""});
+                       "EVALSHA", redis::scripts::first_free().sha, "3", "tenure:fence", "p0", "p1", "me/1", "3000",
+                       "1", "1", "", ""});
     setting.connection().answer(Value::error("NOSCRIPT No matching script. Please use EVAL."));
     auto by_text = setting.words(1);
     CHECK(by_text.at(0) == "EVAL");
@@ -129,7 +134,7 @@ TEST_CASE("a large range is surveyed from the second busy answer on, and then no
     auto const attempt = [&](bool survey_expected) {
         auto const reply = setting.ask(&Backend::claim, setting.claim_of(range, false));
         auto const words = setting.connection().sent.back().words;
-        CHECK(words.at(words.size() - 5) == (survey_expected ? "1" : ""));
+        CHECK(words.at(words.size() - 4) == (survey_expected ? "1" : ""));
         std::vector<Value> answer{Value::integer(-1)};
         if (survey_expected) {
             answer.push_back(Value::integer(2000));
@@ -395,6 +400,8 @@ TEST_CASE("servers that compare and delete by themselves are asked to where nobo
         bool native_renewal;
     };
     auto const script = Words{"EVALSHA", redis::scripts::release().sha, "1", "a", "me/1"};
+    Words const release_with_line{"EVALSHA", redis::scripts::release().sha, "3", "{a}:waiting", "{a}:watched", "a",
+                                  "me/1"};
     auto const [server, version, release, native_renewal] = GENERATE_COPY(values<Case>({
         {"redis", "7.0.15", script, false},
         {"redis", "8.2.1", script, false},
@@ -422,11 +429,7 @@ TEST_CASE("servers that compare and delete by themselves are asked to where nobo
     // with notifications it is the script everywhere
     static_cast<void>(setting.ask(&Backend::release, ReleaseRequest{setting.held("a"), limit, true}));
     setting.runtime->run_ready();
-    auto const woken = setting.words(2);
-    REQUIRE(woken.size() == 7);
-    CHECK(Words(woken.begin(), woken.begin() + 5) == Words{"EVALSHA", redis::scripts::release().sha, "1", "a", "me/1"});
-    CHECK(woken.at(5).size() == 32);
-    CHECK(woken.at(6) == "{a}");
+    CHECK(setting.words(2) == release_with_line);
 
     if (release.front() != "EVALSHA") {
         setting.connection().answer(Value::integer(0));
@@ -465,19 +468,23 @@ TEST_CASE("publishing is not asked for again on a connection where it was refuse
     RequestsSetting setting;
     setting.connect();
     auto const limit = setting.runtime->now() + 5s;
-    auto const release = [&] {
+    auto const keys_of_release = [&] {
         static_cast<void>(setting.ask(&Backend::release, ReleaseRequest{setting.held("a"), limit, true}));
         setting.runtime->run_ready();
-        return setting.connection().sent.back().words.back();
+        return setting.connection().sent.back().words.at(2);
     };
-    CHECK(release() == "{a}");
-    setting.connection().answer(Value::text("1!"));
+    auto const refusal = [] {
+        return list(
+            {Value::text("1\n!NOPERM this user has no permissions to access one of the channels"), Value::text("1")});
+    };
+    CHECK(keys_of_release() == "3");
+    setting.connection().answer(refusal());
     CHECK(setting.runtime->logged("may not announce releases on {a}:free") == 1);
-    CHECK(release() == "me/1");
+    CHECK(keys_of_release() == "1");
     setting.connection().answer(Value::text("1"));
     setting.connection().become(ConnectionState::ready);
-    CHECK(release() == "{a}");
-    setting.connection().answer(Value::text("1!"));
+    CHECK(keys_of_release() == "3");
+    setting.connection().answer(refusal());
     CHECK(setting.runtime->logged("may not announce releases") == 1);
 }
 
@@ -492,13 +499,14 @@ TEST_CASE("a release says whether it named another store", "[redis][requests]")
     setting.runtime->run_ready();
     // the first left at once, the others together
     REQUIRE(setting.connection().sent.size() == 2);
-    auto const name = setting.words(0).at(5);
     CHECK(
         setting.words(1) == Words{
-                                "EVALSHA", redis::scripts::release().sha, "3", "b", "c", "d", "me/1", "me/1", "me/1",
-                                name, "{b}", "{c}", "{d}"});
-    setting.connection().answer(Value::text("2"));
-    setting.connection().answer(Value::text("102"));
+                                "EVALSHA", redis::scripts::release_each().sha, "9", "{b}:waiting", "{b}:watched",
+                                "{c}:waiting", "{c}:watched", "{d}:waiting", "{d}:watched", "b", "c", "d", "+", "me/1",
+                                "me/1", "me/1", "1", "1", "1"});
+    Value const name = Value::text(std::string(32, 'a'));
+    setting.connection().answer(list({Value::text("1"), name}));
+    setting.connection().answer(list({Value::text("101"), Value::text("1"), Value::text(""), name}));
     CHECK(std::get<Released>(replies[0]->value()).named_another);
     CHECK_FALSE(std::get<Released>(replies[1]->value()).named_another);
     CHECK(std::holds_alternative<NotOwner>(replies[2]->value()));
@@ -510,40 +518,44 @@ TEST_CASE("where the line is refused, releases announce blindly for the rest of 
     RequestsSetting setting;
     setting.connect();
     auto const limit = setting.runtime->now() + 5s;
-    auto const name_in_release = [&] {
+    auto const keys_of_release = [&] {
         static_cast<void>(setting.ask(&Backend::release, ReleaseRequest{setting.held("a"), limit, true}));
         setting.runtime->run_ready();
-        return setting.connection().sent.back().words.at(5);
+        return setting.connection().sent.back().words.at(2);
     };
-    auto const name_in_withdrawal = [&] {
+    auto const keys_of_withdrawal = [&] {
         static_cast<void>(setting.ask(&Backend::withdraw, WithdrawRequest{named_key("a"), "me/1", limit, true}));
-        auto const words = setting.connection().sent.back().words;
-        CHECK(words.back() == "{a}");
-        return words.at(5);
+        return setting.connection().sent.back().words.at(2);
     };
-    auto const refusal = Value::text("1?NOPERM this user has no permissions to run the 'lpop' command");
-    auto const name = name_in_release();
-    CHECK(name.size() == 32);
+    auto const noted = [](std::string const& note) { return list({Value::text("1\n?" + note), Value::text("1")}); };
+    auto const refusal = noted("NOPERM this user has no permissions to run the 'lpop' command");
+    auto const is_announced = [&] {
+        CHECK(setting.connection().sent.back().words == Words{"PUBLISH", "{a}:free", "1"});
+        setting.connection().answer(Value::integer(0));
+    };
+    CHECK(keys_of_release() == "3");
     // another program's key, a slot on the move: this release alone
-    setting.connection().answer(Value::text("1?WRONGTYPE Operation against a key holding the wrong kind of value"));
-    CHECK(name_in_withdrawal() == name);
+    setting.connection().answer(noted("WRONGTYPE Operation against a key holding the wrong kind of value"));
+    CHECK(keys_of_withdrawal() == "3");
     setting.connection().answer(refusal);
     CHECK(setting.runtime->logged("may not use the line of waiters {a}:waiting") == 1);
     CHECK(setting.runtime->logged("~{a}:waiting and ~{a}:watched (NOPERM this user") == 1);
-    CHECK(name_in_release().empty());
+    CHECK(keys_of_release() == "1");
     setting.connection().answer(Value::text("1"));
-    CHECK(name_in_withdrawal().empty());
+    is_announced();
+    CHECK(keys_of_withdrawal() == "1");
     setting.connection().answer(Value::text("1"));
+    is_announced();
     setting.backend->leave_line(named_key("a"));
     CHECK(setting.connection().unanswered() == 0);
 
     setting.connection().become(ConnectionState::ready);
-    CHECK(name_in_release() == name);
+    CHECK(keys_of_release() == "3");
     setting.connection().answer(refusal);
     CHECK(setting.runtime->logged("may not use the line of waiters") == 1);
 }
 
-TEST_CASE("leaving the line takes the name out that releases carry, and only while connected", "[redis][requests]")
+TEST_CASE("leaving the line takes the store's name out, and only while connected", "[redis][requests]")
 {
     RequestsSetting setting;
     REQUIRE(setting.backend->capabilities().keeps_line);
@@ -554,7 +566,9 @@ TEST_CASE("leaving the line takes the name out that releases carry, and only whi
     static_cast<void>(
         setting.ask(&Backend::release, ReleaseRequest{setting.held("a"), setting.runtime->now() + 5s, true}));
     setting.backend->leave_line(named_key("a"));
-    CHECK(setting.words(1) == Words{"LREM", "{a}:waiting", "0", setting.words(0).at(5)});
+    auto const words = setting.words(1);
+    CHECK(Words(words.begin(), words.begin() + 3) == Words{"LREM", "{a}:waiting", "0"});
+    CHECK(words.at(3).size() == 32);
     CHECK(setting.connection().sent.at(1).not_after.at() == setting.runtime->now() + 1s);
     setting.connection().answer(Value::text("1"));
     SECTION("another error is nobody's business")

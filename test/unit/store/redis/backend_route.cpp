@@ -25,7 +25,7 @@ namespace
 struct RouteSetting {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     FakeConnections connections{runtime, {}};
-    std::shared_ptr<redis::HedgedLink> link = redis::HedgedLink::make(runtime, connections.factory());
+    std::shared_ptr<redis::HedgedLink> link = std::make_shared<redis::HedgedLink>(runtime, connections.factory());
     std::vector<Delivery> ended;
 
     ~RouteSetting()

@@ -38,7 +38,7 @@ struct WatchSetting {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     FakeConnections connections{runtime, {}};
     std::shared_ptr<redis::Subscriber> subscriber =
-        redis::Subscriber::make(runtime, connections.factory(), "redis://fake", waiter);
+        std::make_shared<redis::Subscriber>(runtime, connections.factory(), "redis://fake", waiter);
 
     ~WatchSetting()
     {

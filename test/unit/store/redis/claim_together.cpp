@@ -38,7 +38,7 @@ Value time_of(std::string seconds, std::string microseconds)
 struct ClaimTogetherSetting {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     FakeConnections connections{runtime, {}};
-    std::shared_ptr<redis::HedgedLink> link = redis::HedgedLink::make(runtime, connections.factory());
+    std::shared_ptr<redis::HedgedLink> link = std::make_shared<redis::HedgedLink>(runtime, connections.factory());
     redis::ServerPtr node =
         std::make_shared<redis::ServerContext>(runtime, link, redis::ServerSettings{"redis://fake:6379/0"});
     std::optional<ClaimReply> reply;

@@ -77,6 +77,19 @@ struct SpreadPool {
     }
 };
 
+Value list(std::vector<Value> elements)
+{
+    return Value::list(redis::resp::Type::array, std::move(elements));
+}
+Value named_another()
+{
+    return list({Value::text("1"), Value::text(std::string(32, 'a'))});
+}
+Value noted(std::string const& note)
+{
+    return list({Value::text("1\n" + note), Value::text("1")});
+}
+
 } // namespace
 
 TEST_CASE("a release tells the waiters in the same step where the line shares the slot of the key", "[cluster]")
@@ -88,10 +101,10 @@ TEST_CASE("a release tells the waiters in the same step where the line shares th
     auto const reply =
         cluster.ask(&Backend::release, ReleaseRequest{FakeCluster::claim_on("foo"), cluster.runtime->now() + 1s, true});
     auto const words = cluster.waiting_at(7003);
-    REQUIRE(words.size() == 7);
-    CHECK(words.at(1) == script.sha);
-    CHECK(words.at(6) == "{foo}");
-    cluster.node(7003).answer(Value::text("2"));
+    CHECK(
+        Words(words.begin(), words.end() - 1) ==
+        Words{"EVALSHA", script.sha, "3", "{foo}:waiting", "{foo}:watched", "foo"});
+    cluster.node(7003).answer(named_another());
     REQUIRE(*reply);
     CHECK(std::get<Released>(**reply).named_another);
 }
@@ -110,16 +123,11 @@ TEST_CASE("a release whose line is elsewhere asks it once the key is gone, and i
     CHECK_FALSE(*reply);
     REQUIRE(pool.unanswered() == 1);
     auto const words = pool.last(pool.home);
-    REQUIRE(words.size() == 7);
-    CHECK(
-        Words(words.begin(), words.begin() + 4) ==
-        Words{"EVALSHA", (in_shard ? scripts::tell_freed_in_shard() : scripts::tell_freed()).sha, "1", "{p:}:waiting"});
-    CHECK(words.at(4).size() == 32);
-    CHECK(words.at(5) == "{p:}");
-    CHECK(words.at(6) == "1");
+    auto const& tell = in_shard ? scripts::tell_freed_in_shard() : scripts::tell_freed();
+    CHECK(words == Words{"EVALSHA", tell.sha, "2", "{p:}:waiting", "{p:}:watched", "1", "+"});
     SECTION("it named another store")
     {
-        pool.answer(pool.home, Value::text("2"));
+        pool.answer(pool.home, named_another());
         CHECK(std::get<Released>(reply->value()).named_another);
     }
     SECTION("it did not")
@@ -139,19 +147,27 @@ TEST_CASE("a release whose line is elsewhere asks it once the key is gone, and i
         pool.cluster.runtime->run_for(100ms);
         CHECK_FALSE(std::get<Released>(reply->value()).named_another);
         // later replies are ignored
-        pool.answer(pool.home, Value::text("2"));
+        pool.answer(pool.home, named_another());
     }
     SECTION("a refused line is remembered, and releases are announced blindly")
     {
-        pool.answer(pool.home, Value::text("1?NOPERM this user has no permissions to run the 'lpop' command"));
+        pool.answer(pool.home, noted("?NOPERM this user has no permissions to run the 'lpop' command"));
         CHECK(pool.cluster.runtime->logged("may not use the line of waiters {p:}:waiting") == 1);
         static_cast<void>(pool.cluster.ask(&Backend::release, ReleaseRequest{pool.held(1), limit, true}));
         pool.answer(pool.port_of(1), Value::text("1"));
-        CHECK(pool.last(pool.home).at(4).empty());
+        CHECK(pool.last(pool.home) == Words{in_shard ? "SPUBLISH" : "PUBLISH", "{p:}:free", "1"});
+    }
+    SECTION("a line that the user may not use as a key is no part of the next call")
+    {
+        pool.answer(
+            pool.home, Value::error("NOPERM this user has no permissions to access one of the keys used as arguments"));
+        CHECK(pool.cluster.runtime->logged("may not use the line of waiters {p:}:waiting") == 1);
+        CHECK(pool.last(pool.home) == Words{in_shard ? "SPUBLISH" : "PUBLISH", "{p:}:free", "1"});
+        CHECK(std::holds_alternative<Released>(reply->value()));
     }
     SECTION("a refused channel is remembered, and nobody is told")
     {
-        pool.answer(pool.home, Value::text("1!"));
+        pool.answer(pool.home, noted("!NOPERM this user may not access one of the channels"));
         CHECK(pool.cluster.runtime->logged("may not announce releases on {p:}:free") == 1);
         auto const next = pool.cluster.ask(&Backend::release, ReleaseRequest{pool.held(1), limit, true});
         pool.answer(pool.port_of(1), Value::text("1"));
@@ -178,8 +194,8 @@ TEST_CASE("releases of one turn share a call to their line, and wait for it", "[
         pool.cluster.node(pool.port_of(index)).answer(Value::text("1"));
     pool.cluster.runtime->run_ready();
     REQUIRE(pool.unanswered() == 1);
-    CHECK(pool.last(pool.home).at(6) == "2");
-    pool.answer(pool.home, Value::text("2"));
+    CHECK(pool.last(pool.home).at(5) == "2");
+    pool.answer(pool.home, named_another());
     for (auto const& reply : replies)
         CHECK(std::get<Released>(reply->value()).named_another);
 }
@@ -213,7 +229,7 @@ TEST_CASE("a withdrawal from many slots tells of as many keys as it freed", "[cl
     if (held) {
         CHECK_FALSE(*reply);
         CHECK(pool.last(pool.home).at(1) == scripts::tell_freed_in_shard().sha);
-        CHECK(pool.last(pool.home).at(6) == "2");
+        CHECK(pool.last(pool.home).at(5) == "2");
         pool.answer(pool.home, Value::text("1"));
     }
     CHECK(std::holds_alternative<Released>(reply->value()));

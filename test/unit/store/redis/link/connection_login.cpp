@@ -17,6 +17,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 namespace
 {
 
@@ -654,7 +656,7 @@ TEST_CASE("a fixed password beside a credentials callback is refused, without be
     config.password = "secret";
     config.credentials = [] { return Credentials{}; };
     CHECK_THROWS_WITH(
-        open_redis(context.get_executor(), config),
+        open_store(context.get_executor(), config),
         "RedisConfig::password = '***': must be empty where there is a credentials callback");
 }
 

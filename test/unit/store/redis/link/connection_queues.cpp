@@ -267,7 +267,7 @@ namespace
 struct LinkTest : Immovable {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     FakeStreams streams;
-    std::shared_ptr<redis::HedgedLink> link = redis::HedgedLink::make(
+    std::shared_ptr<redis::HedgedLink> link = std::make_shared<redis::HedgedLink>(
         runtime, redis::connections_to(runtime, RedisConfig(), streams.factory(), {.name = "redis://fake"}));
     int reachable = 0;
 

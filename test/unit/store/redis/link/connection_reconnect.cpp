@@ -11,6 +11,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 TEST_CASE("a lost connection makes the written unknown, and the unwritten wait for the next")
 {
     OpenConnection test;

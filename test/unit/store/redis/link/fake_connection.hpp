@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -120,11 +121,15 @@ public:
             outcome.reply = std::move(reply);
             outcome.login = login_;
             outcome.ran_apart = ran_apart;
+            outcome.refused_command = std::exchange(refused_command, std::nullopt);
             auto handler = std::move(request.handler);
             std::move(handler)(std::move(outcome));
             return;
         }
     }
+
+    /// of the next answer: `Outcome::refused_command`
+    std::optional<std::size_t> refused_command = {};
 
     [[nodiscard]] std::size_t unanswered() const
     {

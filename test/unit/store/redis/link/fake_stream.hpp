@@ -17,6 +17,8 @@
 namespace tenure::test
 {
 
+namespace asio = boost::asio;
+
 /** A stream whose other end is the test: it accepts or refuses, sees what was written and says what is read. */
 class FakeStream final : public redis::Stream, public std::enable_shared_from_this<FakeStream>
 {

@@ -4,8 +4,8 @@
 #include "scripted_nodes.hpp"
 #include "unit/scripted_store.hpp"
 
-#include <tenure/connect.hpp>
 #include <tenure/errc.hpp>
+#include <tenure/open_store.hpp>
 #include <tenure/stores/redlock.hpp>
 
 #include <catch2/catch_test_macros.hpp>
@@ -237,7 +237,7 @@ TEST_CASE("a config of several servers is checked before anything is connected",
             server.port = port;
             config.servers.push_back(server);
         }
-        return open_redlock(context.get_executor(), config);
+        return open_store(context.get_executor(), config);
     };
     CHECK_THROWS_MATCHES(open({1, 2}), std::invalid_argument, MessageMatches(ContainsSubstring("an odd number")));
     CHECK_THROWS_MATCHES(open({1}), std::invalid_argument, MessageMatches(ContainsSubstring("an odd number")));
@@ -245,9 +245,9 @@ TEST_CASE("a config of several servers is checked before anything is connected",
         open({1, 2, 1}), std::invalid_argument, MessageMatches(ContainsSubstring("different servers")));
     CHECK_THROWS_MATCHES(open({1, 2, 0}), std::invalid_argument, MessageMatches(ContainsSubstring("port")));
     CHECK_NOTHROW(open({1, 2, 3}));
-    auto const store = connect(context.get_executor(), "redlock://user:secret@a:1,b:2,c/5?connect_timeout=1s");
+    auto const store = open_store(context.get_executor(), "redlock://user:secret@a:1,b:2,c/5?connect_timeout=1s");
     CHECK(store.describe() == "redlock://a:1,b:2,c:6379");
-    CHECK_THROWS_AS(connect(context.get_executor(), "redlock://a:1,b:2"), std::invalid_argument);
+    CHECK_THROWS_AS(open_store(context.get_executor(), "redlock://a:1,b:2"), std::invalid_argument);
 }
 
 } // namespace tenure::test

@@ -49,7 +49,7 @@ constexpr Said said[] = {
      command_unavailable},
     {"Alibaba Tair", "EVAL",
      "ERR bad lua script for redis cluster, all the keys that the script uses should be passed using the KEYS array",
-     command_unavailable},
+     script_text_refused},
     {"Dragonfly", "EVAL", "ERR script tried accessing undeclared key", command_unavailable},
     {"a fork", "EVAL", "ERR Lua scripting is disabled", command_unavailable},
     {"a fork", "EVAL", "ERR EVAL is not implemented", command_unavailable},
@@ -153,6 +153,43 @@ TEST_CASE("a command that a script calls says nothing about scripts themselves",
         "ERR Error running script (call to f_1a2b): @user_script:3: @user_script: 3: Unknown Redis command called from "
         "Lua script"));
     CHECK_FALSE(is_command_unavailable("NOSCRIPT No matching script. Please use EVAL."));
+}
+
+TEST_CASE("a refusal of some keys is told from one of the command, and from one in a script", "[redis][errors]")
+{
+    for (auto const* const words :
+         {"NOPERM this user has no permissions to access one of the keys used as arguments",
+          "NOPERM No permissions to access a key", "TRYAGAIN Multiple keys request during rehashing of slot"})
+        CHECK(may_concern_some_keys(words));
+    for (auto const* const words :
+         {"NOPERM this user has no permissions to run the 'evalsha' command",
+          "NOPERM User worker has no permissions to run the 'evalsha' command",
+          "NOPERM this user has no permissions to access one of the keys script: 1a2b, on @user_script:3.",
+          "OOM command not allowed when used memory > 'maxmemory'.", "ERR internal error"})
+        CHECK_FALSE(may_concern_some_keys(words));
+}
+
+TEST_CASE("a command is refused in its place in any words but those of other causes", "[redis][errors]")
+{
+    for (auto const* const words :
+         {"ERR EVALSHA is not allowed in a transaction", "ERR internal error", "ERR unknown command 'EVALSHA'",
+          "'EVALSHA' Dragonfly does not allow execution of a server-side Lua script inside transaction block"})
+        CHECK(refuses_command_here(words));
+    for (auto const* const words :
+         {"NOSCRIPT No matching script. Please use EVAL.", "OOM command not allowed when used memory > 'maxmemory'.",
+          "NOPERM this user has no permissions to run the 'evalsha' command", "MOVED 1 127.0.0.1:7001",
+          "WRONGTYPE Operation against a key", "ERR value is not an integer or out of range",
+          "ERR value is not an integer or out of range script: 1a2b, on @user_script:4.", "LOADING Redis is loading",
+          "EXECABORT Transaction discarded because of previous errors."})
+        CHECK_FALSE(refuses_command_here(words));
+}
+
+TEST_CASE("an error of PUBLISH in a script may come after the key was freed", "[redis][errors]")
+{
+    CHECK(may_come_from_publishing("ERR PUBLISH is not allowed from script script: 1a2b, on @user_script:30."));
+    CHECK_FALSE(may_come_from_publishing("ERR unknown command 'PUBLISH'"));
+    CHECK_FALSE(may_come_from_publishing("NOPERM the user may not publish script: 1a2b, on @user_script:30."));
+    CHECK_FALSE(may_come_from_publishing("ERR value is not an integer script: 1a2b, on @user_script:30."));
 }
 
 } // namespace tenure::redis

@@ -18,6 +18,8 @@
 namespace tenure::zookeeper
 {
 
+namespace asio = boost::asio;
+
 TEST_CASE("a name that cannot be found stands for what it stood for before", "[zookeeper]")
 {
     asio::io_context context;

@@ -8,7 +8,8 @@
 int main()
 {
     boost::asio::io_context context;
-    tenure::SlotPool const pool{tenure::connect(context.get_executor(), "memory://"), {.prefix = "test:", .size = 2}};
+    tenure::SlotPool const pool{
+        tenure::open_store(context.get_executor(), "memory://"), {.prefix = "test:", .size = 2}};
     bool first = false;
     pool.async_acquire(
         [&first](tenure::error_code error, tenure::Slot slot) { first = !error && slot.valid() && slot.id() == 0; });

@@ -13,7 +13,8 @@
 namespace tenure
 {
 
-/** Opens the store that a URL names. Returns at once: connections are opened on demand, and reopened after an error.
+/** Opens the store that a URL names. Returns at once: it connects on first use, and `Store::async_ready` waits for
+ * that. The other kinds of this function take the config of one kind of store, for example `RedisConfig`.
  *
  *  | URL | store |
  *  | --- | --- |
@@ -53,26 +54,23 @@ namespace tenure
  *    the context for too long loses leases (see Store)
  *  @throws std::invalid_argument naming the error in the URL or the options; the message never contains the password
  */
-[[nodiscard]] TENURE_API Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions options);
+[[nodiscard]] TENURE_API Store
+open_store(boost::asio::any_io_executor executor, std::string_view url, StoreOptions options);
+
+/** Opens a store from a context and a URL or the config of a kind of store, such as `RedisConfig`. */
+template <detail::ExecutionContext Context, class Config>
+[[nodiscard]] Store open_store(Context& context, Config&& config, StoreOptions options)
+{
+    return open_store(
+        boost::asio::any_io_executor(context.get_executor()), std::forward<Config>(config), std::move(options));
+}
 
 /** Overload with default options. Not a default argument: g++ 12 destroys it twice if the call contains a `co_await`,
- * as in `connect(co_await asio::this_coro::executor, url)`. */
-[[nodiscard]] inline Store connect(asio::any_io_executor executor, std::string_view url)
+ * as in `open_store(co_await asio::this_coro::executor, url)`. For the same reason name a config before such a call. */
+template <class ExecutorOrContext, class Config>
+[[nodiscard]] Store open_store(ExecutorOrContext&& where, Config&& config)
 {
-    return connect(std::move(executor), url, StoreOptions{});
-}
-
-/** Overload that takes the executor of a context. */
-template <detail::ExecutionContext Context>
-[[nodiscard]] Store connect(Context& context, std::string_view url, StoreOptions options)
-{
-    return connect(context.get_executor(), url, std::move(options));
-}
-/** Overload with default `StoreOptions`, which takes the executor of a context. */
-template <detail::ExecutionContext Context>
-[[nodiscard]] Store connect(Context& context, std::string_view url)
-{
-    return connect(context.get_executor(), url, StoreOptions{});
+    return open_store(std::forward<ExecutorOrContext>(where), std::forward<Config>(config), StoreOptions{});
 }
 
 } // namespace tenure

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Opens a store of each kind, from its config and from a URL.
 #include <tenure/backend/runtime.hpp>
-#include <tenure/connect.hpp>
+#include <tenure/open_store.hpp>
 #include <tenure/stores/etcd.hpp>
 #include <tenure/stores/file.hpp>
 #include <tenure/stores/memory.hpp>
@@ -52,42 +52,42 @@ Store open(asio::any_io_executor executor, StoreOptions options, MakeBackend mak
 
 } // namespace
 
-Store open_memory(asio::any_io_executor executor, MemoryConfig config, StoreOptions options)
+Store open_store(asio::any_io_executor executor, MemoryConfig config, StoreOptions options)
 {
     return open(std::move(executor), std::move(options), [&config](auto const& runtime) {
         return memory::make_backend(runtime, config.name);
     });
 }
 
-Store open_redis(asio::any_io_executor executor, RedisConfig config, StoreOptions options)
+Store open_store(asio::any_io_executor executor, RedisConfig config, StoreOptions options)
 {
     return open(std::move(executor), std::move(options), [&config](auto const& runtime) {
         return redis::make_backend(runtime, config, redis::socket_streams());
     });
 }
 
-Store open_redis_sentinel(asio::any_io_executor executor, RedisSentinelConfig config, StoreOptions options)
+Store open_store(asio::any_io_executor executor, RedisSentinelConfig config, StoreOptions options)
 {
     return open(std::move(executor), std::move(options), [&config](auto const& runtime) {
         return redis::make_backend(runtime, config, redis::socket_streams());
     });
 }
 
-Store open_redis_cluster(asio::any_io_executor executor, RedisClusterConfig config, StoreOptions options)
+Store open_store(asio::any_io_executor executor, RedisClusterConfig config, StoreOptions options)
 {
     return open(std::move(executor), std::move(options), [&config](auto const& runtime) {
         return redis::make_cluster_backend(runtime, config, redis::socket_streams());
     });
 }
 
-Store open_redlock(asio::any_io_executor executor, RedlockConfig config, StoreOptions options)
+Store open_store(asio::any_io_executor executor, RedlockConfig config, StoreOptions options)
 {
     return open(std::move(executor), std::move(options), [&config](auto const& runtime) {
         return redlock::make_backend(runtime, config, redis::socket_streams());
     });
 }
 
-Store open_etcd(asio::any_io_executor executor, EtcdConfig config, StoreOptions options)
+Store open_store(asio::any_io_executor executor, EtcdConfig config, StoreOptions options)
 {
     return open(
         std::move(executor), std::move(options),
@@ -103,7 +103,7 @@ Store open_etcd(asio::any_io_executor executor, EtcdConfig config, StoreOptions 
         });
 }
 
-Store open_file(asio::any_io_executor executor, FileConfig config, StoreOptions options)
+Store open_store(asio::any_io_executor executor, FileConfig config, StoreOptions options)
 {
     return open(
         std::move(executor), std::move(options),
@@ -128,7 +128,7 @@ std::vector<int> holder_descriptors()
 #endif
 }
 
-Store open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config, StoreOptions options)
+Store open_store(asio::any_io_executor executor, ZookeeperConfig config, StoreOptions options)
 {
     return open(
         std::move(executor), std::move(options),
@@ -162,22 +162,22 @@ struct StoreKind {
     Store (*open)(asio::any_io_executor executor, Url const& url, StoreOptions options);
 };
 
-template <class Config, Config (*config_from)(Url const&), Store (*open)(asio::any_io_executor, Config, StoreOptions)>
+template <auto config_from>
 Store open_url(asio::any_io_executor executor, Url const& url, StoreOptions options)
 {
-    return open(std::move(executor), config_from(url), std::move(options));
+    return open_store(std::move(executor), config_from(url), std::move(options));
 }
 
 constexpr StoreKind store_kinds[]{
-    {schemes::memory, open_url<MemoryConfig, memory_config_from, open_memory>},
-    {schemes::file, open_url<FileConfig, file::config_from, open_file>},
-    {schemes::redis, open_url<RedisConfig, redis::config_from, open_redis>},
-    {schemes::redis_socket, open_url<RedisConfig, redis::config_from, open_redis>},
-    {schemes::redis_sentinel, open_url<RedisSentinelConfig, redis::sentinel_config_from, open_redis_sentinel>},
-    {schemes::redis_cluster, open_url<RedisClusterConfig, redis::cluster_config_from, open_redis_cluster>},
-    {schemes::redlock, open_url<RedlockConfig, redis::redlock_config_from, open_redlock>},
-    {schemes::etcd, open_url<EtcdConfig, etcd::config_from, open_etcd>},
-    {schemes::zookeeper, open_url<ZookeeperConfig, zookeeper::config_from, open_zookeeper>},
+    {schemes::memory, open_url<memory_config_from>},
+    {schemes::file, open_url<file::config_from>},
+    {schemes::redis, open_url<redis::config_from>},
+    {schemes::redis_socket, open_url<redis::config_from>},
+    {schemes::redis_sentinel, open_url<redis::sentinel_config_from>},
+    {schemes::redis_cluster, open_url<redis::cluster_config_from>},
+    {schemes::redlock, open_url<redis::redlock_config_from>},
+    {schemes::etcd, open_url<etcd::config_from>},
+    {schemes::zookeeper, open_url<zookeeper::config_from>},
 };
 
 StoreKind const& kind_of(Url const& url)
@@ -195,7 +195,7 @@ StoreKind const& kind_of(Url const& url)
 
 } // namespace
 
-Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions options)
+Store open_store(asio::any_io_executor executor, std::string_view url, StoreOptions options)
 {
     auto const parsed = parse_url(url);
     return kind_of(parsed).open(std::move(executor), parsed, std::move(options));

@@ -20,10 +20,11 @@ struct ReleaseProbe {
 
 } // namespace detail
 
-/** An acquired object that `with_lease` and `async_run` can hold around work: it has a validity and can be released.
- * `Lease` and `Slot` are examples. */
+/** An acquired object that `async_with_lease` and `async_run` can hold around work: it has a validity and can be
+ * released. `Lease` and `Slot` are examples. */
 template <class T>
-concept Holding = std::movable<T> && std::constructible_from<bool, T const&> && requires(T held, T const& seen) {
+concept LeaseLike = std::movable<T> && requires(T held, T const& seen) {
+    { seen.empty() } -> std::same_as<bool>;
     { seen.valid() } -> std::same_as<bool>;
     { seen.valid_until() } -> std::same_as<Instant>;
     { seen.token() } -> std::same_as<CancellationToken>;

@@ -1,0 +1,18 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tenure::redis
+{
+
+/** The call by which scripts publish. */
+inline constexpr std::string_view publish_call =
+    "redis.pcall('PUBLISH', string.sub(KEYS[line], 1, -8) .. 'free', message)";
+
+/** Makes the form of a script for servers that check its text. Each command that names several entries of KEYS at once
+ *  becomes a command for each; nothing is published. The text is unchanged if it has neither. */
+[[nodiscard]] std::string plain_form(std::string_view script);
+
+} // namespace tenure::redis
