@@ -43,31 +43,24 @@ try {
     asio::thread_pool network(1);
     auto const store = tenure::open_store(network, argc > 1 ? argv[1] : "memory://");
     tenure::Lock const lock(store, {.key = "jobs:nightly", .ttl = 3s});
-    try {
-        std::promise<void> done;
-        run_job(lock, done);
-        done.get_future().get();
+    std::promise<void> done;
+    run_job(lock, done);
+    done.get_future().get();
 
-        // a blocking program: get() returns the lease, or throws what went wrong
-        auto lease = lock.async_acquire(10s, asio::use_future).get();
-        std::cout << "future holds " << lease.key() << std::endl;
+    // a blocking program: get() returns the lease, or throws what went wrong, with the words of the server
+    auto lease = lock.async_acquire(10s, tenure::with_details(asio::use_future)).get();
+    std::cout << "future holds " << lease.key() << std::endl;
 
-        // a try while the lock is held: no error, and no lease
-        auto const other = lock.async_try_acquire(asio::use_future).get();
-        std::cout << "second try holds: " << std::boolalpha << other.has_value() << std::endl;
+    // a try while the lock is held: no error, and no lease
+    auto const other = lock.async_try_acquire(asio::use_future).get();
+    std::cout << "second try holds: " << std::boolalpha << other.has_value() << std::endl;
 
-        // The thread of `network` renews the lease while this one works. After a loss the work ends without an effect.
-        if (lease.token().cancelled())
-            throw boost::system::system_error(tenure::errc::lease_lost);
-        auto const outcome = lease.async_release(asio::use_future).get();
-        std::cout << "future: " << to_string(outcome) << std::endl;
-        return 0;
-    } catch (boost::system::system_error const& error) {
-        // the words of the server, which the error code does not have
-        auto const detail = store.diagnostics().last_detail;
-        std::cerr << error.what() << (detail.empty() ? "" : ": ") << detail << '\n';
-        return 1;
-    }
+    // The thread of `network` renews the lease while this one works. After a loss the work ends without an effect.
+    if (lease.token().cancelled())
+        throw boost::system::system_error(tenure::errc::lease_lost);
+    auto const outcome = lease.async_release(asio::use_future).get();
+    std::cout << "future: " << to_string(outcome) << std::endl;
+    return 0;
 } catch (std::exception const& error) {
     std::cerr << error.what() << '\n';
     return 1;

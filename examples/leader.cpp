@@ -8,14 +8,11 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
-#include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -40,14 +37,14 @@ asio::awaitable<void> lead(tenure::Lease& lease)
         cancelled = std::get<0>(waited);
     }
     auto const reason = lease.token().reason();
-    std::cout << "I lead no longer: " << (is_loss(reason) ? to_string(reason) : "I resign") << std::endl;
+    std::cout << "I lead no longer: " << (is_loss(reason) ? describe(reason) : "I resign") << std::endl;
 }
 
 /** Campaigns, leads, and campaigns again when the leadership was lost. */
 asio::awaitable<void> campaign(tenure::Store store, tenure::Election election)
 {
     // a wrong login fails here, at the start
-    co_await store.async_ready(10s);
+    co_await store.async_ready(10s, tenure::with_details());
     co_await tenure::async_run(election, lead);
 }
 
@@ -75,18 +72,7 @@ asio::awaitable<void> follow(tenure::Election election)
 /** Campaigns and follows until one of them fails, or SIGINT or SIGTERM ends both; then nothing is held. */
 asio::awaitable<void> serve(tenure::Store store, tenure::Election election)
 {
-    auto const executor = co_await asio::this_coro::executor;
-    asio::signal_set signals(executor, SIGINT, SIGTERM);
-    auto const ended =
-        co_await asio::experimental::make_parallel_group(
-            asio::co_spawn(executor, campaign(store, election), asio::deferred),
-            asio::co_spawn(executor, follow(election), asio::deferred), signals.async_wait(asio::deferred))
-            .async_wait(asio::experimental::wait_for_one(), asio::deferred);
-    auto const& [order, campaign_failure, follow_failure, signal_error, signal] = ended;
-    // waits for the release; what the store cannot confirm within a second expires after the ttl
-    co_await store.async_close(1s, asio::as_tuple(asio::deferred));
-    if (auto const failure = order.front() == 0 ? campaign_failure : follow_failure; order.front() != 2 && failure)
-        std::rethrow_exception(failure);
+    co_await tenure::async_serve(store, {.close_within = 1s}, campaign(store, election), follow(election));
     std::cout << "stopped" << std::endl;
 }
 
@@ -107,16 +93,9 @@ try {
     std::chrono::milliseconds const ttl(argc > 4 ? std::atol(argv[4]) : 5000);
     asio::io_context context(1);
     auto const store = tenure::open_store(context, argv[1], {.worker_name = argv[2]});
-    try {
-        asio::co_spawn(
-            context, serve(store, {store, {.name = "reports:leader", .contact = argv[3], .ttl = ttl}}), report);
-        context.run();
-        return 0;
-    } catch (boost::system::system_error const& error) {
-        auto const detail = store.diagnostics().last_detail;
-        std::cerr << error.what() << (detail.empty() ? "" : ": ") << detail << '\n';
-        return 1;
-    }
+    asio::co_spawn(context, serve(store, {store, {.name = "reports:leader", .contact = argv[3], .ttl = ttl}}), report);
+    context.run();
+    return 0;
 } catch (std::exception const& error) {
     std::cerr << error.what() << '\n';
     return 1;

@@ -82,7 +82,7 @@ private:
     asio::awaitable<void> convert_all()
     {
         // a wrong login fails here, at the start
-        co_await store_.async_ready(10s);
+        co_await store_.async_ready(10s, tenure::with_details());
         for (;;) {
             // waits in line with the other processes, and blocks no thread meanwhile
             auto granted = co_await limit_.async_acquire(tenure::forever, asio::as_tuple(asio::deferred));
@@ -134,16 +134,10 @@ try {
     std::chrono::milliseconds const ttl(argc > 4 ? std::atol(argv[4]) : 5000);
     asio::io_context context(1);
     auto const store = tenure::open_store(context, argv[1], {.worker_name = argv[2]});
-    try {
-        Converter converter(context, store, argv[2], {store, {.prefix = "convert:", .size = most, .ttl = ttl}});
-        asio::co_spawn(context, converter.serve(), report);
-        context.run();
-        return 0;
-    } catch (boost::system::system_error const& error) {
-        auto const detail = store.diagnostics().last_detail;
-        std::cerr << error.what() << (detail.empty() ? "" : ": ") << detail << '\n';
-        return 1;
-    }
+    Converter converter(context, store, argv[2], {store, {.prefix = "convert:", .size = most, .ttl = ttl}});
+    asio::co_spawn(context, converter.serve(), report);
+    context.run();
+    return 0;
 } catch (std::exception const& error) {
     std::cerr << error.what() << '\n';
     return 1;

@@ -6,19 +6,15 @@
 //     STORE_SENTINELS=host:port,...  STORE_MASTER  STORE_USER  STORE_PASSWORD_FILE  STORE_CA  METRICS_FILE
 #include <tenure/tenure.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
-#include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <charconv>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
@@ -128,7 +124,7 @@ asio::awaitable<void> import_batches(tenure::Lease& lease)
 asio::awaitable<void> run(tenure::Store store)
 {
     // throws at once if the login, the permissions or TLS are wrong, and after 10 s if there is no master
-    co_await store.async_ready(10s);
+    co_await store.async_ready(10s, tenure::with_details());
     std::cout << "ready: " << store.describe() << std::endl;
     tenure::Lock const lock(store, {.key = "orders:import", .ttl = 3s});
     co_await tenure::async_run(lock, import_batches);
@@ -137,21 +133,13 @@ asio::awaitable<void> run(tenure::Store store)
 /** Works until that fails, or SIGINT or SIGTERM ends it; then nothing is held. */
 asio::awaitable<void> serve(tenure::Store store, std::string metrics)
 {
-    auto const executor = co_await asio::this_coro::executor;
-    asio::signal_set signals(executor, SIGINT, SIGTERM);
-    auto const ended =
-        co_await asio::experimental::make_parallel_group(
-            asio::co_spawn(executor, run(store), asio::deferred),
-            asio::co_spawn(executor, keep_metrics(store, metrics), asio::deferred), signals.async_wait(asio::deferred))
-            .async_wait(asio::experimental::wait_for_one(), asio::deferred);
-    auto const& [order, failure, metrics_failure, signal_error, signal] = ended;
-    // waits for the release; what the store cannot confirm within a second expires after the ttl
-    co_await store.async_close(1s, asio::as_tuple(asio::deferred));
+    try {
+        co_await tenure::async_serve(store, {.close_within = 1s}, run(store), keep_metrics(store, metrics));
+    } catch (...) {
+        write_metrics(store, metrics);
+        throw;
+    }
     write_metrics(store, metrics);
-    if (order.front() == 0 && failure)
-        std::rethrow_exception(failure);
-    if (order.front() == 1 && metrics_failure)
-        std::rethrow_exception(metrics_failure);
     std::cout << "stopped" << std::endl;
 }
 
@@ -167,16 +155,11 @@ int main()
 try {
     asio::io_context context(1);
     auto const store = open_store(context);
-    try {
-        asio::co_spawn(context, serve(store, setting("METRICS_FILE")), report);
-        context.run();
-        return 0;
-    } catch (boost::system::system_error const& error) {
-        // the words of the server, which the error code does not have; never a secret
-        std::cerr << "<3>" << error.what() << ": " << store.diagnostics().last_detail << '\n';
-        return 1;
-    }
+    asio::co_spawn(context, serve(store, setting("METRICS_FILE")), report);
+    context.run();
+    return 0;
 } catch (std::exception const& error) {
+    // with the words of the server, if it is a tenure::error; never a secret
     std::cerr << "<3>" << error.what() << '\n';
     return 1;
 }

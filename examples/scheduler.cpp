@@ -12,9 +12,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
-#include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/system_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -114,7 +112,7 @@ void report(std::exception_ptr failure)
 asio::awaitable<void> keep_to(tenure::Store store, Schedule schedule)
 {
     // a wrong login fails here, at the start
-    co_await store.async_ready(10s);
+    co_await store.async_ready(10s, tenure::with_details());
     std::cout << "ready" << std::endl;
     auto const executor = co_await asio::this_coro::executor;
     auto const now = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
@@ -130,17 +128,8 @@ asio::awaitable<void> keep_to(tenure::Store store, Schedule schedule)
 /** Keeps to the schedule until that fails, or SIGINT or SIGTERM ends it; then nothing is held. */
 asio::awaitable<void> serve(tenure::Store store, Schedule schedule)
 {
-    auto const executor = co_await asio::this_coro::executor;
-    asio::signal_set signals(executor, SIGINT, SIGTERM);
-    auto const ended =
-        co_await asio::experimental::make_parallel_group(
-            asio::co_spawn(executor, keep_to(store, schedule), asio::deferred), signals.async_wait(asio::deferred))
-            .async_wait(asio::experimental::wait_for_one(), asio::deferred);
-    auto const& [order, failure, signal_error, signal] = ended;
-    // gives the jobs a second to end; what is not done then is cancelled, and another process takes it over
-    co_await store.async_close(1s, asio::as_tuple(asio::deferred));
-    if (order.front() == 0 && failure)
-        std::rethrow_exception(failure);
+    // closing gives the jobs a second to end; what is not done then is cancelled, and another process takes it over
+    co_await tenure::async_serve(store, {.close_within = 1s}, keep_to(store, schedule));
     std::cout << "stopped" << std::endl;
 }
 

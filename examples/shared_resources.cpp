@@ -5,16 +5,13 @@
 //   shared_resources STORE_URL SERVICE PORT [TTL_MS]    one worker of a service; start some of each
 #include <tenure/tenure.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
-#include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/write.hpp>
@@ -126,16 +123,7 @@ private:
 /** Works until that fails, or SIGINT or SIGTERM ends it; then nothing is held. */
 asio::awaitable<void> serve(tenure::Store store, Worker& worker)
 {
-    auto const executor = co_await asio::this_coro::executor;
-    asio::signal_set signals(executor, SIGINT, SIGTERM);
-    auto const ended = co_await asio::experimental::make_parallel_group(
-                           asio::co_spawn(executor, worker.run(), asio::deferred), signals.async_wait(asio::deferred))
-                           .async_wait(asio::experimental::wait_for_one(), asio::deferred);
-    auto const& [order, failure, signal_error, signal] = ended;
-    // waits for the releases; what a store cannot confirm within a second expires after the ttl
-    co_await store.async_close(1s, asio::as_tuple(asio::deferred));
-    if (order.front() == 0 && failure)
-        std::rethrow_exception(failure);
+    co_await tenure::async_serve(store, {.close_within = 1s}, worker.run());
     std::cout << "stopped" << std::endl;
 }
 

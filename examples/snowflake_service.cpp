@@ -12,11 +12,9 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
-#include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/write.hpp>
@@ -132,6 +130,7 @@ void report(std::exception_ptr failure)
 asio::awaitable<void> serve(tenure::Slot& slot, tcp::endpoint endpoint, bool wait_for_clock)
 {
     // cancellation ends the accept, and not the drain that follows
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
     co_await asio::this_coro::throw_if_cancelled(false);
     auto const executor = co_await asio::this_coro::executor;
     Service service{
@@ -166,15 +165,8 @@ asio::awaitable<void> serve(tenure::Slot& slot, tcp::endpoint endpoint, bool wai
 asio::awaitable<void> run(tenure::SlotPool pool, tenure::Store store, tcp::endpoint endpoint, bool wait_for_clock)
 {
     auto const work = [=](tenure::Slot& slot) { return serve(slot, endpoint, wait_for_clock); };
-    asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM);
     // waits for a store that is unavailable; a wrong login ends it at once
-    auto const ended = co_await asio::experimental::make_parallel_group(
-                           tenure::async_run(pool, work, asio::deferred), signals.async_wait(asio::deferred))
-                           .async_wait(asio::experimental::wait_for_one(), asio::deferred);
-    auto const& [order, failure, signal_error, signal] = ended;
-    co_await store.async_close(1s, asio::as_tuple(asio::deferred));
-    if (order.front() == 0 && failure)
-        std::rethrow_exception(failure);
+    co_await tenure::async_serve(store, {.drain = 5s, .close_within = 1s}, tenure::async_run(pool, work));
     std::cout << "drained" << std::endl;
 }
 

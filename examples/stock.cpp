@@ -7,13 +7,10 @@
 // A counter that changes in one step, such as DECRBY in a Redis script, needs no lock and is faster without one.
 #include <tenure/tenure.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
-#include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <sqlite3.h>
@@ -202,17 +199,7 @@ asio::awaitable<void> take_orders(tenure::Store store, Database& database, std::
 /** Takes orders until that fails, or SIGINT or SIGTERM ends it; then nothing is held. */
 asio::awaitable<void> serve(tenure::Store store, Database& database, std::chrono::milliseconds ttl)
 {
-    auto const executor = co_await asio::this_coro::executor;
-    asio::signal_set signals(executor, SIGINT, SIGTERM);
-    auto const ended = co_await asio::experimental::make_parallel_group(
-                           asio::co_spawn(executor, take_orders(store, database, ttl), asio::deferred),
-                           signals.async_wait(asio::deferred))
-                           .async_wait(asio::experimental::wait_for_one(), asio::deferred);
-    auto const& [order, failure, signal_error, signal] = ended;
-    // waits for the releases; what a store cannot confirm within a second expires after the ttl
-    co_await store.async_close(1s, asio::as_tuple(asio::deferred));
-    if (order.front() == 0 && failure)
-        std::rethrow_exception(failure);
+    co_await tenure::async_serve(store, {.close_within = 1s}, take_orders(store, database, ttl));
     std::cout << "stopped" << std::endl;
 }
 

@@ -78,7 +78,7 @@ public:
             if (auto const found = holds_.find(key_of(event)); found != holds_.end()) {
                 auto const span = std::move(found->second);
                 holds_.erase(found);
-                write(span, event.at, span.lost ? "ERROR" : "OK", tenure::to_string(event.reason));
+                write(span, event.at, span.lost ? "ERROR" : "OK", tenure::describe(event.reason));
             }
             break;
         }

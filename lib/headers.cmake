@@ -16,11 +16,17 @@ set(TENURE_PUBLIC_HEADERS
     detail/api.hpp
     detail/execution_context.hpp
     detail/handler_executor.hpp
+    detail/handler_memory.hpp
     detail/initiate.hpp
+    detail/leased_work.hpp
+    detail/leave_key.hpp
     detail/on_cancel.hpp
     detail/run_held.hpp
+    detail/served_operation.hpp
+    detail/work.hpp
     election.hpp
     errc.hpp
+    error.hpp
     event.hpp
     holder.hpp
     inspection.hpp
@@ -40,6 +46,7 @@ set(TENURE_PUBLIC_HEADERS
     run.hpp
     segmented_lock.hpp
     segments.hpp
+    serve.hpp
     slot.hpp
     slot_pool.hpp
     statistics.hpp
@@ -55,10 +62,12 @@ set(TENURE_PUBLIC_HEADERS
     stores/redlock.hpp
     stores/tls_config.hpp
     stores/zookeeper.hpp
+    task_group.hpp
     tenure.hpp
     testing.hpp
     version.hpp
     view.hpp
+    with_details.hpp
     with_lease.hpp
 )
 # That of tenure::prometheus, which is installed with it.

@@ -5,15 +5,19 @@ target_sources(
   PRIVATE
     api/acquirable_keys.cpp
     api/cancellation_token.cpp
+    api/enumerator_names.cpp
     api/errc.cpp
+    api/error.cpp
     api/event.cpp
     api/key_range.cpp
     api/lease.cpp
     api/lock.cpp
     api/metrics.cpp
     api/open_store.cpp
+    api/serve.cpp
     api/slot_pool.cpp
     api/store.cpp
+    api/task_group.cpp
     api/version.cpp
     config/rules.cpp
     config/url.cpp

@@ -56,12 +56,12 @@ void Control::expect(Word word) const
         throw std::runtime_error(std::string("the hand-over heard ") + static_cast<char>(heard));
 }
 
-void Control::tell_now() const
+void Control::notify_now() const
 {
-    tell(instant_now());
+    notify(instant_now());
 }
 
-void Control::tell(std::int64_t nanoseconds) const
+void Control::notify(std::int64_t nanoseconds) const
 {
     write(&nanoseconds, sizeof nanoseconds);
 }

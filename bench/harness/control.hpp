@@ -34,8 +34,8 @@ public:
     [[nodiscard]] Word hear() const;
     void expect(Word word) const;
     /** The instants of both players come from one clock. */
-    void tell_now() const;
-    void tell(std::int64_t nanoseconds) const;
+    void notify_now() const;
+    void notify(std::int64_t nanoseconds) const;
     [[nodiscard]] std::int64_t hear_instant() const;
 
     [[nodiscard]] int descriptor() const noexcept { return descriptor_; }

@@ -44,7 +44,7 @@ asio::awaitable<void> play_holder(tenure::Lock lock, int descriptor)
         } else {
             auto const begin = instant_now();
             co_await release(lease);
-            control.tell(begin);
+            control.notify(begin);
         }
         control.say(Word::done);
     }
@@ -59,7 +59,7 @@ asio::awaitable<void> play_waiter(tenure::Lock lock, int descriptor)
         auto lease = co_await lock.async_acquire();
         auto const end = instant_now();
         co_await release(lease);
-        control.tell(end);
+        control.notify(end);
         control.say(Word::done);
     }
 }

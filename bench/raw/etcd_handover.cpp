@@ -34,7 +34,7 @@ void etcd_hold(std::uint16_t port, int descriptor)
         } else {
             auto const begin = instant_now();
             release(wire, pair);
-            control.tell(begin);
+            control.notify(begin);
         }
         control.say(Word::done);
     }
@@ -57,7 +57,7 @@ void etcd_wait(std::uint16_t port, int descriptor)
         release(wire, pair);
         // its own release, which the next round must not take for the holder's
         watch.skip_past(deleted);
-        control.tell(end);
+        control.notify(end);
         control.say(Word::done);
     }
 }

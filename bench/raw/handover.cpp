@@ -45,7 +45,7 @@ void hold(std::uint16_t port, int descriptor)
         } else {
             auto const begin = instant_now();
             release(client, digest, holder);
-            control.tell(begin);
+            control.notify(begin);
         }
         control.say(Word::done);
     }
@@ -70,7 +70,7 @@ void wait(std::uint16_t port, int descriptor)
         }
         auto const end = instant_now();
         release(client, digest, waiter);
-        control.tell(end);
+        control.notify(end);
         control.say(Word::done);
     }
 }

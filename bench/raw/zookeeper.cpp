@@ -168,7 +168,7 @@ void zookeeper_hold(std::uint16_t port, int descriptor)
         } else {
             auto const begin = instant_now();
             check(wire.ask(pair.release));
-            control.tell(begin);
+            control.notify(begin);
         }
         control.say(Word::done);
     }
@@ -194,7 +194,7 @@ void zookeeper_wait(std::uint16_t port, int descriptor)
         }
         auto const end = instant_now();
         check(wire.ask(pair.release));
-        control.tell(end);
+        control.notify(end);
         control.say(Word::done);
     }
 }

@@ -4,18 +4,14 @@
 //   worker [STORE_URL [SIZE [TTL_MS]]]     runs until SIGINT or SIGTERM; default: memory://, 3, 5 s
 #include <tenure/tenure.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
-#include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
@@ -46,7 +42,7 @@ asio::awaitable<void> work(tenure::Slot& slot)
 asio::awaitable<void> run(tenure::Store store, tenure::SlotPool pool)
 {
     // throws at once if the login is wrong, and after 10 s if the store cannot be reached
-    co_await store.async_ready(10s);
+    co_await store.async_ready(10s, tenure::with_details());
     std::cout << "ready" << std::endl;
     // acquires another number after a loss
     co_await tenure::async_run(pool, work);
@@ -55,18 +51,8 @@ asio::awaitable<void> run(tenure::Store store, tenure::SlotPool pool)
 /** Works until that fails, or SIGINT or SIGTERM ends it; then nothing is held. */
 asio::awaitable<void> serve(tenure::Store store, tenure::SlotPool pool)
 {
-    auto const executor = co_await asio::this_coro::executor;
-    asio::signal_set signals(executor, SIGINT, SIGTERM);
-    // The first one that ends cancels the other. The operator || would wait for a signal after the work has failed.
-    auto const ended =
-        co_await asio::experimental::make_parallel_group(
-            asio::co_spawn(executor, run(store, pool), asio::deferred), signals.async_wait(asio::deferred))
-            .async_wait(asio::experimental::wait_for_one(), asio::deferred);
-    auto const& [order, failure, signal_error, signal] = ended;
-    // waits for the release; what the store cannot confirm within a second expires after the ttl
-    co_await store.async_close(1s, asio::as_tuple(asio::deferred));
-    if (order.front() == 0 && failure)
-        std::rethrow_exception(failure);
+    // on a signal, and after a failure: cancels the work, waits for the release, closes the store
+    co_await tenure::async_serve(store, {.close_within = 1s}, run(store, pool));
     std::cout << "stopped" << std::endl;
 }
 
@@ -85,18 +71,12 @@ try {
     std::chrono::milliseconds const ttl(argc > 3 ? std::atol(argv[3]) : 5000);
     asio::io_context context(1);
     auto const store = tenure::open_store(context, argc > 1 ? argv[1] : "memory://");
-    try {
-        asio::co_spawn(context, serve(store, {store, {.prefix = "worker:", .size = size, .ttl = ttl}}), report);
-        // returns once the store is closed, although `store` is still there
-        context.run();
-        return 0;
-    } catch (boost::system::system_error const& error) {
-        // the words of the server, which the error code does not have
-        auto const detail = store.diagnostics().last_detail;
-        std::cerr << error.what() << (detail.empty() ? "" : ": ") << detail << '\n';
-        return 1;
-    }
+    asio::co_spawn(context, serve(store, {store, {.prefix = "worker:", .size = size, .ttl = ttl}}), report);
+    // returns once the store is closed, although `store` is still there
+    context.run();
+    return 0;
 } catch (std::exception const& error) {
+    // with the words of the server, if it is a tenure::error
     std::cerr << error.what() << '\n';
     return 1;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/cancellation_token.hpp>
+#include <tenure/detail/handler_memory.hpp>
 #include <tenure/detail/on_cancel.hpp>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -86,8 +87,8 @@ public:
     {
         if (auto slot = boost::asio::get_associated_cancellation_slot(handler); slot.is_connected())
             slot.clear();
-        auto const link = std::move(link_);
-        link->stop_waiting.emit(boost::asio::cancellation_type::terminal);
+        // the link ends with this statement, because the handler's allocator may end with the handler
+        std::exchange(link_, nullptr)->stop_waiting.emit(boost::asio::cancellation_type::terminal);
         std::move(handler)(std::forward<Results>(results)...);
     }
 
@@ -110,8 +111,9 @@ public:
     template <class Handler, class... Arguments>
     void operator()(Handler&& handler, Arguments&&... arguments)
     {
-        auto link = std::make_shared<CancelOnLink>();
-        auto cancel = [weak = std::weak_ptr(link)](boost::asio::cancellation_type type) {
+        auto link = make_in_handler_memory<CancelOnLink>(handler);
+        auto const weak = std::weak_ptr(link);
+        auto cancel = [weak](boost::asio::cancellation_type type) {
             if (auto alive = weak.lock())
                 alive->cancel_operation.emit(type);
         };
@@ -120,14 +122,14 @@ public:
         auto executor = boost::asio::get_associated_executor(
             handler, boost::asio::get_associated_executor(initiation_, cancellation_.get_executor()));
         std::move(initiation_)(
-            CancelOnHandler<std::decay_t<Handler>>(std::forward<Handler>(handler), link),
+            CancelOnHandler<std::decay_t<Handler>>(std::forward<Handler>(handler), std::move(link)),
             std::forward<Arguments>(arguments)...);
         // the operation may have completed at once
-        if (link.use_count() == 1)
+        link = weak.lock();
+        if (!link)
             return;
         cancellation_.async_wait(boost::asio::bind_cancellation_slot(
-            link->stop_waiting.slot(),
-            boost::asio::bind_executor(executor, [weak = std::weak_ptr(link)](error_code error) {
+            link->stop_waiting.slot(), boost::asio::bind_executor(executor, [weak](error_code error) {
                 if (auto alive = weak.lock(); alive && !error)
                     alive->cancel_operation.emit(boost::asio::cancellation_type::terminal);
             })));

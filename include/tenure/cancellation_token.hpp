@@ -30,6 +30,10 @@ namespace locks
 {
 class HeldSet;
 }
+namespace detail
+{
+class TaskControl;
+}
 
 /** Why a token was cancelled. */
 enum class CancelReason {
@@ -59,8 +63,10 @@ inline constexpr std::size_t cancel_reasons = 8;
     return reason != CancelReason::none && reason != CancelReason::released && reason != CancelReason::detached;
 }
 
-/** The reason in words, for logs: "no renewal succeeded in time". */
+/** The name of the enumerator, for metrics and JSON: "expired". */
 [[nodiscard]] TENURE_API std::string_view to_string(CancelReason reason) noexcept;
+/** The reason in words, for people: "no renewal succeeded in time". */
+[[nodiscard]] TENURE_API std::string_view describe(CancelReason reason) noexcept;
 
 /** Tells when to stop the work that a lease covers. Copyable; all copies are the same token.
  *
@@ -119,6 +125,7 @@ public:
 private:
     friend Lease;
     friend locks::HeldSet;
+    friend class detail::TaskControl;
     using StatePtr = std::shared_ptr<engine::TokenState>;
     using WaitHandler = boost::asio::any_completion_handler<void(error_code)>;
     explicit CancellationToken(StatePtr state) noexcept;

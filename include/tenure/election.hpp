@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace tenure
@@ -77,6 +78,9 @@ struct Leader {
     /// grows with each change of leader or state
     std::uint64_t version = 0;
 };
+
+/** The name of the enumerator, for logs. */
+[[nodiscard]] TENURE_API std::string_view to_string(Leader::State state) noexcept;
 
 /** Leadership among programs: one leads, the others know which and where.
  *

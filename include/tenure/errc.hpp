@@ -6,6 +6,7 @@
 #include <boost/system/error_category.hpp>
 #include <boost/system/error_code.hpp>
 
+#include <string_view>
 #include <type_traits>
 
 namespace tenure
@@ -56,6 +57,9 @@ enum class errc {
     would_deadlock
 };
 
+/** The name of the enumerator, for logs. */
+[[nodiscard]] TENURE_API std::string_view to_string(errc value) noexcept;
+
 /** Groups of errors by the caller's reaction: `if (ec == tenure::condition::try_later)`. */
 enum class condition {
     /// another holder has the key: timed_out
@@ -67,6 +71,9 @@ enum class condition {
     /// conflict, ttl, order of a holder's acquisitions
     misconfigured
 };
+
+/** The name of the enumerator, for logs. */
+[[nodiscard]] TENURE_API std::string_view to_string(condition value) noexcept;
 
 /** The category of `errc`; its messages say what to do. */
 [[nodiscard]] TENURE_API boost::system::error_category const& tenure_category() noexcept;

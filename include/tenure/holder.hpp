@@ -12,6 +12,7 @@
 #include <boost/asio/deferred.hpp>
 
 #include <memory>
+#include <string_view>
 #include <utility>
 
 namespace tenure
@@ -30,6 +31,9 @@ enum class Order {
     /// orders may wait for each other
     checked
 };
+
+/** The name of the enumerator, for logs. */
+[[nodiscard]] TENURE_API std::string_view to_string(Order order) noexcept;
 
 /** How a holder acquires. */
 struct HolderOptions {

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
 #include <tenure/key_range.hpp>
 
 #include <chrono>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tenure
@@ -53,6 +55,9 @@ struct KeyState {
     [[nodiscard]] std::string key() const { return range == nullptr ? std::string() : range->key(index); }
 };
 
+/** The name of the enumerator, for logs. */
+[[nodiscard]] TENURE_API std::string_view to_string(KeyState::Kind kind) noexcept;
+
 /** One result of `tenure doctor`. */
 struct Finding {
     /// `unverified`: the check failed, for example because the user lacks a permission
@@ -66,6 +71,9 @@ struct Finding {
     /// the consequence for leases, and the remedy. May also be given with `ok`; empty if there is nothing to say
     std::string advice;
 };
+/** The name of the enumerator, for logs. */
+[[nodiscard]] TENURE_API std::string_view to_string(Finding::Severity severity) noexcept;
+
 /// all results of `Store::async_examine`
 using Findings = std::vector<Finding>;
 

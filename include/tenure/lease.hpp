@@ -5,6 +5,7 @@
 #include <tenure/clock.hpp>
 #include <tenure/detail/api.hpp>
 #include <tenure/detail/initiate.hpp>
+#include <tenure/detail/leave_key.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
@@ -64,6 +65,12 @@ enum class ReleaseOutcome {
 /** The name of the enumerator, for logs. */
 [[nodiscard]] TENURE_API std::string_view to_string(ReleaseOutcome outcome) noexcept;
 
+class Lease;
+template <>
+struct detail::LeaveKey<Lease> {
+    TENURE_API static void of(Lease& lease) noexcept;
+};
+
 /** Ownership of one key for a bounded time. Move-only.
  *
  *  The destructor releases the key in the background; `async_release` also reports completion. All queries are local
@@ -118,7 +125,7 @@ public:
 
     /** Strictly greater for every later holder of the same key. Pass it to the resource, which rejects smaller tokens.
      * docs/users/guarantees.md lists what may break the order.
-     *  @throws std::logic_error if there is none: fencing is off (`LeaseOptions::fencing`), or this is no lease */
+     *  @throws std::logic_error if there is none: fencing is off (`LeaseOptions::fencing`), or the lease is empty */
     [[nodiscard]] std::uint64_t fencing_token() const;
     /** Whether `fencing_token` returns one. */
     [[nodiscard]] bool has_fencing_token() const noexcept;
@@ -235,6 +242,7 @@ protected:
 private:
     friend engine::Acquisition;
     friend locks::EngineLease;
+    friend detail::LeaveKey<Lease>;
     using RecordPtr = std::shared_ptr<engine::LeaseRecord>;
     using ReleaseHandler = boost::asio::any_completion_handler<void(error_code, ReleaseOutcome)>;
     using WaitHandler = boost::asio::any_completion_handler<void(error_code)>;

@@ -5,20 +5,13 @@
 #include <tenure/clock.hpp>
 #include <tenure/lease.hpp>
 
+#include <boost/asio/detached.hpp>
+
 #include <concepts>
 #include <utility>
 
 namespace tenure
 {
-
-namespace detail
-{
-
-struct ReleaseProbe {
-    void operator()(error_code, ReleaseOutcome) const {}
-};
-
-} // namespace detail
 
 /** An acquired object that `async_with_lease` and `async_run` can hold around work: it has a validity and can be
  * released. `Lease` and `Slot` are examples. */
@@ -29,7 +22,7 @@ concept LeaseLike = std::movable<T> && requires(T held, T const& seen) {
     { seen.valid_until() } -> std::same_as<Instant>;
     { seen.token() } -> std::same_as<CancellationToken>;
     seen.get_executor();
-    held.async_release(detail::ReleaseProbe{});
+    held.async_release(boost::asio::detached);
 };
 
 } // namespace tenure

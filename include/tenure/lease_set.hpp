@@ -25,6 +25,12 @@ namespace locks
 class HeldSet;
 }
 
+class LeaseSet;
+template <>
+struct detail::LeaveKey<LeaseSet> {
+    TENURE_API static void of(LeaseSet& set) noexcept;
+};
+
 /** Leases on several keys that are held together, from `MultiLock`. Move-only; the destructor releases all of them.
  *
  *  A set is valid while all its leases are valid, and its token is cancelled when the first lease's token is. Each key
@@ -94,6 +100,7 @@ private:
     using ReleaseHandler = boost::asio::any_completion_handler<void(error_code, ReleaseOutcome)>;
 
     friend locks::HeldSet;
+    friend detail::LeaveKey<LeaseSet>;
     explicit LeaseSet(HeldPtr held) noexcept;
     [[nodiscard]] static boost::asio::any_io_executor const& executor_of(HeldPtr const& held) noexcept;
     static void start_release(HeldPtr const& held, ReleaseHandler handler);

@@ -1,10 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
+
 #include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 
 namespace tenure
@@ -19,6 +22,9 @@ enum class CancelWhen {
     first_failed_renewal
 };
 
+/** The name of the enumerator, for logs. */
+[[nodiscard]] TENURE_API std::string_view to_string(CancelWhen when) noexcept;
+
 /** The party that renews a lease. */
 enum class Renewal {
     /// the library, in the background, until release
@@ -26,6 +32,9 @@ enum class Renewal {
     /// the holder, by `Lease::async_renew`
     manual
 };
+
+/** The name of the enumerator, for logs. */
+[[nodiscard]] TENURE_API std::string_view to_string(Renewal renewal) noexcept;
 
 /** How a lease is held; the defaults suit most work. The constructor of a pool or lock checks the durations.
  *
@@ -73,12 +82,33 @@ template <class Rep, class Period>
 
 } // namespace detail
 
+/** A wait that may be unset, from any duration: rounded up to milliseconds, and `forever` beyond these. */
+class Wait : public std::optional<std::chrono::milliseconds>
+{
+public:
+    /** Unset. */
+    constexpr Wait() noexcept = default;
+    /** Unset. */
+    constexpr Wait(std::nullopt_t) noexcept {}
+    /** Rounds up. */
+    template <class Rep, class Period>
+    constexpr Wait(std::chrono::duration<Rep, Period> duration) noexcept
+        : optional(detail::wait_of(duration))
+    {
+    }
+    /** The same wait. */
+    constexpr Wait(std::optional<std::chrono::milliseconds> wait) noexcept
+        : optional(wait)
+    {
+    }
+};
+
 /** Options of one acquisition. Trivially destructible on purpose: safe as a temporary inside a co_await expression. */
 struct AcquireOptions {
     /// total time from the call until the acquisition gives up, including time in which the store is unavailable. 0
     /// tries once; unset: the default of the operation, which is 30 s for `async_acquire` and `forever` for `async_run`
     /// and `Election::async_campaign`
-    std::optional<std::chrono::milliseconds> wait = std::nullopt;
+    Wait wait = std::nullopt;
     /// ttl of this lease; unset: the ttl of the pool or lock
     std::optional<std::chrono::milliseconds> ttl = std::nullopt;
     /// of a pool: the number to try first, below the pool's size. The acquisition does not wait for this number. If it
@@ -107,7 +137,7 @@ concept AcquireArgument = std::convertible_to<T, AcquireOptions const&> || is_du
 template <class Rep, class Period>
 [[nodiscard]] constexpr AcquireOptions acquire_options(std::chrono::duration<Rep, Period> wait) noexcept
 {
-    return {.wait = wait_of(wait)};
+    return {.wait = wait};
 }
 
 /** The options with this wait where they name none. */

@@ -26,6 +26,12 @@ class HeldKey;
 struct Entry;
 } // namespace locks
 
+class ReentrantLease;
+template <>
+struct detail::LeaveKey<ReentrantLease> {
+    TENURE_API static void of(ReentrantLease& lease) noexcept;
+};
+
 /** One acquisition of a `ReentrantLock`. Move-only.
  *
  *  All ReentrantLeases that one `Holder` has on a key share one lease: its fencing token, its validity and its
@@ -143,6 +149,7 @@ public:
 
 private:
     friend locks::HeldKey;
+    friend detail::LeaveKey<ReentrantLease>;
     using EntryPtr = std::shared_ptr<locks::Entry>;
     using ReleaseHandler = boost::asio::any_completion_handler<void(error_code, ReleaseOutcome)>;
     using WaitHandler = boost::asio::any_completion_handler<void(error_code)>;

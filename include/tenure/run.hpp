@@ -19,14 +19,15 @@ namespace tenure
  * waits for it to finish and starts again with another lease. Ends when the work ends by itself, also after it has
  * released its lease.
  *
- *  The work runs on a strand over the handler's executor, as under `async_with_lease`.
+ *  The work runs on a strand over the handler's executor, as under `async_with_lease`. The reference that it gets is
+ *  valid until it ends: spawn the sessions of a server, and whatever else may go on afterwards, in a `TaskGroup`.
  *
  *  @param lock  a `Lock`, `SlotPool`, `MultiLock`, `Election` or `ReentrantLock::for_holder`; copied
- *  @param work  `asio::awaitable<void>(lease_type&)`, or a function that returns another deferred operation; called
- *    once per lease. See `async_with_lease` about lambdas and g++ 12
+ *  @param work  `asio::awaitable<void>(lease_type&)`, also with a `TaskGroup&` after it, or a function that returns
+ * another deferred operation; called once per lease. See `async_with_lease` about lambdas and g++ 12
  *  @param options  as for `async_acquire`, for each acquisition; the default of wait is `forever`
  *  @par Completion signature  void(std::exception_ptr)
- *  @par Errors  boost::system::system_error with the errors of `async_acquire`; the work's own exceptions. With a
+ *  @par Errors  `tenure::error` with the errors of `async_acquire` and their details; the work's own exceptions. With a
  *    `ReentrantLock` also errc::lease_lost after a loss if the holder has other leases on the key, because it cannot
  *    acquire the lock again while these exist
  *  @par Per-operation cancellation  while it waits for a lease, terminal, partial, total: ends the run, and a lease

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -97,26 +98,11 @@ public:
     [[nodiscard]] std::string suffix(std::uint32_t number) const;
 
 private:
-    struct Hashed {
-        std::uint32_t count;
-    };
-    struct Ranges {
-        std::vector<std::int64_t> bounds;
-    };
-    struct Named {
-        std::vector<std::string> names;
-    };
-    struct Windows {
-        std::chrono::milliseconds length;
-    };
-    using Division = std::variant<Hashed, Ranges, Named, Windows>;
+    struct TENURE_LOCAL Division;
 
-    explicit Segments(Division division) noexcept
-        : division_(std::move(division))
-    {
-    }
+    explicit Segments(Division division);
 
-    Division division_;
+    std::shared_ptr<Division const> division_;
 };
 
 } // namespace tenure

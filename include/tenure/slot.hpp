@@ -15,6 +15,12 @@ namespace engine
 struct AcquireResult;
 }
 
+class Slot;
+template <>
+struct detail::LeaveKey<Slot> {
+    static void of(Slot& slot) noexcept;
+};
+
 /** A lease on a numbered key of a pool. It has the interface of a `Lease` but does not convert to one: assigning
  * through a Lease& could give a Slot another key under the same number.
  *
@@ -53,6 +59,7 @@ public:
 
 private:
     friend engine::AcquireResult;
+    friend detail::LeaveKey<Slot>;
 
     /** @param lease  of a key of a pool, or none */
     explicit Slot(Lease&& lease) noexcept
@@ -60,5 +67,10 @@ private:
     {
     }
 };
+
+inline void detail::LeaveKey<Slot>::of(Slot& slot) noexcept
+{
+    LeaveKey<Lease>::of(static_cast<Lease&>(slot));
+}
 
 } // namespace tenure

@@ -36,6 +36,10 @@ namespace backend
 {
 class Runtime;
 }
+namespace detail
+{
+struct Serve;
+}
 namespace engine
 {
 class Handle;
@@ -201,10 +205,10 @@ public:
     /** Closes the store in an orderly way, for a service that shuts down.
      *
      *  From this call on all acquisitions end with errc::closed, also those that wait. Held leases stay valid and are
-     *  renewed until their release or the timeout. At the timeout their tokens are cancelled with the reason
-     *  `store_closed`, and their keys expire with the ttl, because work under them may still be running. Afterwards the
-     *  connections are closed, and the store leaves no work on its executor. Closing again is allowed; the earliest
-     *  timeout counts.
+     *  renewed until their release or the timeout. The release of a lease that was lost is awaited for 1 s at most. At
+     * the timeout their tokens are cancelled with the reason `store_closed`, and their keys expire with the ttl,
+     * because work under them may still be running. Afterwards the connections are closed, and the store leaves no work
+     * on its executor. Closing again is allowed; the earliest timeout counts.
      *
      *  @param timeout  0 or more: how long leases may still be held
      *  @par Completion signature  void(error_code)
@@ -227,6 +231,7 @@ public:
 private:
     using HandlePtr = std::shared_ptr<engine::Handle>;
     friend AcquirableKeys;
+    friend struct detail::Serve;
     friend Election;
     friend Lock;
     friend SlotPool;

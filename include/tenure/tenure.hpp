@@ -17,6 +17,7 @@
 #include <tenure/clock.hpp>
 #include <tenure/election.hpp>
 #include <tenure/errc.hpp>
+#include <tenure/error.hpp>
 #include <tenure/event.hpp>
 #include <tenure/features.hpp>
 #include <tenure/holder.hpp>
@@ -34,6 +35,7 @@
 #include <tenure/reentrant_lock.hpp>
 #include <tenure/run.hpp>
 #include <tenure/segmented_lock.hpp>
+#include <tenure/serve.hpp>
 #include <tenure/slot.hpp>
 #include <tenure/slot_pool.hpp>
 #include <tenure/statistics.hpp>
@@ -45,6 +47,8 @@
 #include <tenure/stores/redis_sentinel.hpp>
 #include <tenure/stores/redlock.hpp>
 #include <tenure/stores/zookeeper.hpp>
+#include <tenure/task_group.hpp>
 #include <tenure/version.hpp>
 #include <tenure/view.hpp>
+#include <tenure/with_details.hpp>
 #include <tenure/with_lease.hpp>

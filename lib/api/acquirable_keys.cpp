@@ -51,8 +51,8 @@ void AcquirableKeys::start(
     auto const slot = completion.slot();
     target->acquire(
         options, engine::is_try_result<Result>,
-        [completion = std::move(completion)](error_code error, Lease lease) mutable {
-            std::move(completion).post(error, AcquireResult::from<Result>(std::move(lease)));
+        [completion = std::move(completion)](engine::Known known, error_code error, Lease lease) mutable {
+            std::move(completion).complete(known, error, AcquireResult::from<Result>(std::move(lease)));
         },
         slot);
 }

@@ -15,6 +15,29 @@ std::string_view to_string(CancelReason reason) noexcept
 {
     switch (reason) {
     case CancelReason::none:
+        return "none";
+    case CancelReason::expired:
+        return "expired";
+    case CancelReason::not_owner:
+        return "not_owner";
+    case CancelReason::first_failed_renewal:
+        return "first_failed_renewal";
+    case CancelReason::max_hold:
+        return "max_hold";
+    case CancelReason::store_closed:
+        return "store_closed";
+    case CancelReason::released:
+        return "released";
+    case CancelReason::detached:
+        return "detached";
+    }
+    return "unknown";
+}
+
+std::string_view describe(CancelReason reason) noexcept
+{
+    switch (reason) {
+    case CancelReason::none:
         return "not cancelled";
     case CancelReason::expired:
         return "no renewal succeeded in time";
@@ -78,7 +101,7 @@ void CancellationToken::start_wait(StatePtr const& state, WaitHandler handler)
     if (state)
         engine::TokenState::wait(state, std::move(completion));
     else
-        std::move(completion).post(error_code());
+        std::move(completion).complete_at_once(error_code());
 }
 
 } // namespace tenure

@@ -12,9 +12,9 @@ std::string_view to_string(Event::Kind kind) noexcept
     case Event::Kind::acquired:
         return "acquired";
     case Event::Kind::at_risk:
-        return "at risk";
+        return "at_risk";
     case Event::Kind::renewed_late:
-        return "renewed late";
+        return "renewed_late";
     case Event::Kind::lost:
         return "lost";
     case Event::Kind::released:

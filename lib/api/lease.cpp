@@ -48,7 +48,7 @@ store_of(engine::LeaseRecordPtr const& record, engine::Completion<void(error_cod
     bool const forked = record && record->forked();
     auto handle = record && !forked ? record->handle() : nullptr;
     if (!handle)
-        std::move(completion).post(make_error_code(forked ? errc::forked : errc::released));
+        std::move(completion).complete_at_once(make_error_code(forked ? errc::forked : errc::released));
     return handle;
 }
 
@@ -67,7 +67,7 @@ std::string_view to_string(LeaseState state) noexcept
     case LeaseState::held:
         return "held";
     case LeaseState::at_risk:
-        return "at risk";
+        return "at_risk";
     case LeaseState::lost:
         return "lost";
     case LeaseState::released:
@@ -82,13 +82,22 @@ std::string_view to_string(ReleaseOutcome outcome) noexcept
     case ReleaseOutcome::released:
         return "released";
     case ReleaseOutcome::was_lost:
-        return "was lost";
+        return "was_lost";
     case ReleaseOutcome::unconfirmed:
         return "unconfirmed";
     case ReleaseOutcome::still_held:
-        return "still held";
+        return "still_held";
     }
     return "unknown";
+}
+
+void detail::LeaveKey<Lease>::of(Lease& lease) noexcept
+try {
+    auto const& record = lease.record_;
+    if (auto handle = record ? record->begin_release() : nullptr;
+        handle && handle->core()->same_process() && !handle->core()->abandoned())
+        handle->core()->runtime()->post([record, handle] { handle->core()->leave(*record); });
+} catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the lease is renewed until it is destroyed
 }
 
 Lease::Lease() noexcept = default;
@@ -188,21 +197,19 @@ void Lease::start_release(RecordPtr record, ReleaseHandler handler)
 {
     auto completion = completion_of(std::move(handler), record);
     if (!record) {
-        std::move(completion).post(make_error_code(errc::released), ReleaseOutcome::was_lost);
+        std::move(completion).complete_at_once(make_error_code(errc::released), ReleaseOutcome::was_lost);
         return;
     }
     auto const& runtime = record->shared_runtime();
     if (record->forked()) {
-        std::move(completion).post(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
+        std::move(completion).complete_at_once(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
         return;
     }
     using PendingRelease = engine::ReleaseQueue::PendingRelease;
     auto pending = PendingRelease::start<PendingRelease>(std::move(completion), runtime, detail::partial_cancellation);
     auto handle = record->begin_release();
     if (!handle) {
-        runtime->post([pending = std::move(pending)] {
-            pending->complete(make_error_code(errc::released), ReleaseOutcome::was_lost);
-        });
+        pending->complete_at_once(make_error_code(errc::released), ReleaseOutcome::was_lost);
         return;
     }
     auto const& strand = runtime->strand();
@@ -219,21 +226,22 @@ void Lease::start_detach(RecordPtr record, std::optional<std::chrono::millisecon
         return;
     auto const core = handle->core();
     if (auto const refusal = engine::refuse_detachment(core->capabilities(), remaining)) {
-        core->store_log().refuse(refusal->error, record->key() + " is not detached and stays held: " + refusal->words);
-        std::move(completion).post(refusal->error);
+        auto const failing = core->store_log().refuse(
+            refusal->error, record->key() + " is not detached and stays held: " + refusal->words);
+        std::move(completion).complete_at_once(refusal->error);
         return;
     }
     auto call = engine::Call<>::start(std::move(completion), core->runtime(), detail::partial_cancellation);
     // it has begun elsewhere meanwhile, or has not
     handle = record->begin_detachment();
-    core->runtime()->strand().execute([core, record = std::move(record), handle = std::move(handle),
-                                       remaining = remaining.value_or(std::chrono::milliseconds{0}),
-                                       call = std::move(call)]() mutable {
-        if (handle)
-            core->detach(record, remaining, std::move(call));
-        else
-            call->complete(make_error_code(errc::released));
-    });
+    if (!handle) {
+        call->complete_at_once(make_error_code(errc::released));
+        return;
+    }
+    core->runtime()->strand().execute(
+        [core, record = std::move(record), handle = std::move(handle),
+         remaining = remaining.value_or(std::chrono::milliseconds{0}),
+         call = std::move(call)]() mutable { core->detach(record, remaining, std::move(call)); });
 }
 
 void Lease::start_renew(RecordPtr record, std::optional<std::chrono::milliseconds> ttl, WaitHandler handler)
@@ -245,8 +253,9 @@ void Lease::start_renew(RecordPtr record, std::optional<std::chrono::millisecond
     auto const& runtime = record->shared_runtime();
     auto const refusal = ttl ? engine::refuse_ttl(handle->core()->capabilities().ttl, *ttl) : std::nullopt;
     if (refusal) {
-        handle->core()->store_log().refuse(refusal->error, record->key() + " is not renewed: " + refusal->words);
-        std::move(completion).post(refusal->error);
+        auto const failing =
+            handle->core()->store_log().refuse(refusal->error, record->key() + " is not renewed: " + refusal->words);
+        std::move(completion).complete_at_once(refusal->error);
         return;
     }
     auto call = engine::Call<>::start(std::move(completion), runtime, detail::partial_cancellation);
@@ -261,7 +270,7 @@ void Lease::start_wait_at_risk(RecordPtr record, WaitHandler handler)
     if (record)
         engine::LeaseRecord::wait_at_risk(record, std::move(completion));
     else
-        std::move(completion).post(make_error_code(errc::released));
+        std::move(completion).complete_at_once(make_error_code(errc::released));
 }
 
 } // namespace tenure

@@ -115,7 +115,7 @@ void start_query(
     auto const runtime = handle->core()->runtime();
     auto call = Query<Result>::template start<Query<Result>>({std::move(handler), runtime.get()}, runtime, honoured);
     if (!handle->core()->same_process()) {
-        call->complete(make_error_code(errc::forked), Result{});
+        call->complete_at_once(make_error_code(errc::forked), Result{});
         return;
     }
     runtime->strand().execute([handle = std::move(handle), call = std::move(call), ask = std::move(ask)]() mutable {
@@ -126,6 +126,7 @@ void start_query(
         auto const deadline =
             Deadline(core->runtime()->now() + answer_limit, Deadline::Mark(call, &call->mark())).with_one_attempt();
         ask(*core, deadline, [core, call](error_code error, Result result, std::string detail) {
+            FailsWith const failing(detail);
             if (error && !call->over())
                 core->store_log().record_error(error, std::move(detail));
             call->complete(error, std::move(result));
@@ -188,7 +189,7 @@ void Store::start_ready(HandlePtr const& handle, std::chrono::milliseconds timeo
     auto const readiness = Readiness::start<Readiness>(
         {std::move(handler), core->runtime().get()}, core->runtime(), detail::every_cancellation);
     if (!core->same_process()) {
-        readiness->complete(make_error_code(errc::forked));
+        readiness->complete_at_once(make_error_code(errc::forked));
         return;
     }
     core->runtime()->strand().execute([handle, timeout, readiness] { readiness->begin(handle, timeout); });
@@ -200,7 +201,7 @@ void Store::start_close(HandlePtr const& handle, std::chrono::milliseconds timeo
     auto call = engine::Call<>::start(
         {std::move(handler), core->runtime().get()}, core->runtime(), detail::partial_cancellation);
     if (!core->same_process()) {
-        call->complete(make_error_code(errc::forked));
+        call->complete_at_once(make_error_code(errc::forked));
         return;
     }
     core->runtime()->strand().execute([core, timeout, call = std::move(call)]() mutable {
@@ -213,11 +214,15 @@ void Store::start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler ha
     if (range == nullptr) {
         auto& core = *handle->core();
         auto const invalid = make_error_code(boost::system::errc::invalid_argument);
-        if (core.same_process())
-            core.store_log().refuse(
-                invalid, "nothing is inspected: the range is null; use the range() of a lock or pool, or named_key");
-        engine::Completion<void(error_code, std::vector<KeyState>)>(std::move(handler), core.runtime().get())
-            .post(invalid, {});
+        engine::Completion<void(error_code, std::vector<KeyState>)> completion(
+            std::move(handler), core.runtime().get());
+        if (!core.same_process()) {
+            std::move(completion).complete_at_once(invalid, {});
+            return;
+        }
+        auto const failing = core.store_log().refuse(
+            invalid, "nothing is inspected: the range is null; use the range() of a lock or pool, or named_key");
+        std::move(completion).complete_at_once(invalid, {});
         return;
     }
     start_query<std::vector<KeyState>>(
@@ -241,12 +246,12 @@ void Store::start_evict(HandlePtr handle, KeyState seen, std::string who, EvictH
 {
     if (auto& core = *handle->core(); core.same_process() && (!is_name(who) || seen.range == nullptr)) {
         auto const invalid = make_error_code(boost::system::errc::invalid_argument);
-        core.store_log().refuse(
+        auto const failing = core.store_log().refuse(
             invalid, seen.range == nullptr
                          ? "no key is evicted: the KeyState is not from an inspection, so it names no key"
                          : seen.key() + " is not evicted: who" + std::string(rule_for_names));
         engine::Completion<void(error_code, std::chrono::milliseconds)>(std::move(handler), core.runtime().get())
-            .post(invalid, {});
+            .complete_at_once(invalid, {});
         return;
     }
     EvictRequest request;

@@ -210,7 +210,7 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
         core_->queues().claim_took(now - asked.when);
         granted(*grant, now);
     } else if (auto const* const unconfirmed = std::get_if<Unconfirmed>(&reply)) {
-        store_log_.record_error(unconfirmed->error, unconfirmed->detail);
+        record_error(unconfirmed->error, unconfirmed->detail);
         of_no_use(*claim, unconfirmed->grant, unconfirmed->error, unconfirmed->fatal, now);
     } else if (auto const* held = std::get_if<Busy>(&reply)) {
         core_->queues().claim_took(now - asked.when);
@@ -222,10 +222,9 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
         // a claim that was too late to be sent changes nothing
         auto const error = failure->was_dropped() ? machine_->reason() : failure->error;
         if (failure->was_dropped() && !failure->detail.empty() && machine_->silence())
-            store_log_.record_error(
-                error, range_->describe() + ": not sent within " + waited_text(now) + ": " + failure->detail);
+            record_error(error, range_->describe() + ": not sent within " + waited_text(now) + ": " + failure->detail);
         else
-            store_log_.failed(*failure, StoreLog::Asked::by_caller);
+            note_failure(*failure);
         carry_out(machine_->failed(error, failure->fatal, now, runtime_.random()), now);
     }
     // no claim is pending and every outcome is known, so the next attempt is a first one again
@@ -263,7 +262,7 @@ void Acquisition::answered_too_late(Asked const& asked, ClaimReply const& reply)
 void Acquisition::granted(Granted const& grant, Instant now)
 {
     if (!usable(terms_, grant.since, grant.ttl, now)) {
-        store_log_.record_error(
+        record_error(
             make_error_code(errc::ttl_too_short),
             "the answer for " + range_->describe() + " came " +
                 std::to_string(std::chrono::round<milliseconds>(now - grant.since).count()) +
@@ -320,7 +319,7 @@ void Acquisition::busy(Busy const& reply, Clock::duration took, Instant now)
     auto const step = machine_->busy(reply, took, now, runtime_.random());
     if (step.finish) {
         if (reply.never_frees)
-            store_log_.record_error(
+            record_error(
                 *step.finish, range_->describe() + ": held without expiry by another program, so it never frees: use "
                                                    "another prefix or key, or delete it by hand");
         finish(*step.finish);
@@ -365,7 +364,7 @@ void Acquisition::finish(error_code error)
     }
     bool const asked = machine_.has_value();
     if (asked && error == errc::store_unavailable && machine_->silence())
-        store_log_.failed(Failure::unknown(error, silence_text(runtime_.now())), StoreLog::Asked::by_caller);
+        note_failure(Failure::unknown(error, silence_text(runtime_.now())));
     if (asked && unknown_)
         core_->withdraw(range_, claim_->owner, lifetime(), terms_.notifications);
     if (asked) {
@@ -407,11 +406,28 @@ void Acquisition::drop_claims(bool any_unanswered)
         core_->drop_abandoned();
 }
 
+void Acquisition::record_error(error_code error, std::string detail)
+{
+    failed_with_ = error;
+    failed_why_ = error_details(detail);
+    store_log_.record_error(error, std::move(detail));
+}
+
+void Acquisition::note_failure(Failure const& failure)
+{
+    if (!failure.was_dropped()) {
+        failed_with_ = failure.error;
+        failed_why_ = error_details(failure.detail);
+    }
+    store_log_.failed(failure, StoreLog::Asked::by_caller);
+}
+
 void Acquisition::call_handler(error_code error, LeaseRecordPtr record)
 {
     if (is_try_ && error == errc::timed_out)
         error = {};
-    handler_(error, Lease(std::move(record)));
+    FailsWith const failing(error && error == failed_with_ ? std::move(failed_why_) : nullptr);
+    handler_(Known::later, error, Lease(std::move(record)));
 }
 
 void Acquisition::give_back(Claim const& claim, Granted const& grant)

@@ -5,6 +5,7 @@
 #include "engine/machines/acquire_machine.hpp"
 #include "engine/machines/lease_terms.hpp"
 #include "lease_record.hpp"
+#include "runtime/error_details.hpp"
 #include "runtime/names.hpp"
 #include "runtime/timer.hpp"
 #include "wait_queue.hpp"
@@ -35,7 +36,7 @@ class Acquisition : public std::enable_shared_from_this<Acquisition>
 {
 public:
     /// see AcquireHandler
-    using Handler = OneShot<void(error_code, Lease)>;
+    using Handler = OneShot<void(Known, error_code, Lease)>;
 
     /** @param is_try  keys that others hold are no error: it completes without a lease
      *  @param prefers  as `AcquireOptions::prefer`; less than the count of the range */
@@ -92,6 +93,10 @@ private:
     void busy(Busy const& reply, Clock::duration took, Instant now);
     void preferred_held(Instant now);
     void finish(error_code error);
+    /** Records a failure of the store, also for the end of this acquisition. */
+    void record_error(error_code error, std::string detail);
+    /** As above, and counts requests that keep failing. */
+    void note_failure(Failure const& failure);
     void end(bool leaves_line);
     /** Drops the unwritten claims of the current owner. */
     void drop_claims(bool any_unanswered);
@@ -129,6 +134,9 @@ private:
     /// index of the granted key, and its lease
     std::optional<std::uint32_t> granted_index_;
     std::weak_ptr<LeaseRecord> lease_;
+    /// the last failure, for the caller if the acquisition ends with it
+    error_code failed_with_;
+    ErrorDetails failed_why_;
     Instant started_{};
     /// deadline for sending a claim
     Instant write_by_ = Instant::max();

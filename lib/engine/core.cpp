@@ -49,10 +49,10 @@ void Core::start()
     auto const weak = weak_from_this();
     auto& context = asio::query(runtime_->user_executor(), asio::execution::context);
     if (auto* const thread = own_thread_of(*runtime_)) {
-        tell_end_of(context, thread->weak_from_this());
+        notify_end_of(context, thread->weak_from_this());
         thread->serve(weak);
     } else {
-        tell_end_of(context, weak);
+        notify_end_of(context, weak);
     }
     releases_->on_done([weak](ReleaseQueue::Finished const& done) {
         if (auto const core = weak.lock())
@@ -146,14 +146,25 @@ void Core::release(LeaseRecordPtr const& record, ReleaseQueue::PendingReleasePtr
     auto const now = runtime_->now();
     lease_ends(*record, now);
     if (closed_) {
-        pending->tell(ReleaseOutcome::unconfirmed);
+        pending->notify(ReleaseOutcome::unconfirmed);
         return;
     }
     if (record->notifications())
         queues_.release_begins(*record->claim().range, now);
+    bool const lost = is_loss(record->token().reason());
     releases_->begin(
-        KeyToFree{record->claim_ptr(), record->notifications()}, record->machine.longest_ttl(), now, pending);
+        KeyToFree{record->claim_ptr(), record->notifications(), false, lost}, record->machine.longest_ttl(), now,
+        pending);
+    if (lost && closing_)
+        releases_->hurry_lost(now);
     withdraw_second_key(*record);
+}
+
+void Core::leave(LeaseRecord& record)
+{
+    lease_ends(record, runtime_->now());
+    if (closing_)
+        close_soon();
 }
 
 void Core::detach(LeaseRecordPtr const& record, milliseconds remaining, std::shared_ptr<Call<>> call)
@@ -168,6 +179,8 @@ void Core::detach(LeaseRecordPtr const& record, milliseconds remaining, std::sha
     auto const keep_for =
         remaining > milliseconds{0} ? std::max(remaining, record->claim().reuse_after) : milliseconds{0};
     releases_->begin(Detachment{record, keep_for, std::move(call)}, record->machine.longest_ttl(), now);
+    if (closing_)
+        releases_->hurry_lost(now);
 }
 
 void Core::release_done(ReleaseQueue::Finished const& done)
@@ -255,12 +268,13 @@ void Core::close_by(Instant at, std::shared_ptr<Call<>> call)
         for (auto const& acquisition : waiting)
             acquisition->end_with(make_error_code(errc::closed));
         end_followers();
+        releases_->hurry_lost(runtime_->now());
     }
     close_at(at);
     close_soon();
 }
 
-void Core::tell_closed(error_code error)
+void Core::notify_closed(error_code error)
 {
     for (auto const& call : std::exchange(close_calls_, {}))
         call->complete(error);
@@ -306,7 +320,7 @@ void Core::close()
     lines_->close();
     store_log_.close();
     backend_->shutdown();
-    tell_closed(held ? make_error_code(errc::timed_out) : error_code());
+    notify_closed(held ? make_error_code(errc::timed_out) : error_code());
     over_.store(true, std::memory_order_release);
 }
 

@@ -121,6 +121,8 @@ public:
     void release(LeaseRecordPtr const& record, ReleaseQueue::PendingReleasePtr const& pending);
     /** @param remaining  how long the key stays taken; zero: the rest of its ttl */
     void detach(LeaseRecordPtr const& record, milliseconds remaining, std::shared_ptr<Call<>> call);
+    /** Ends a lease without a release: its key expires. */
+    void leave(LeaseRecord& record);
     /** Gives back an unwanted grant.
      *  @param lifetime  from now on; after it the key has expired */
     void give_back(ClaimPtr claim, milliseconds lifetime, bool notifications);
@@ -142,7 +144,7 @@ private:
     void close();
     /** Closes the store at this instant, if not earlier. */
     void close_at(Instant at);
-    void tell_closed(error_code error);
+    void notify_closed(error_code error);
     void end_followers();
     /** Withdraws a second key that the acquisition of a released lease may have left. */
     void withdraw_second_key(LeaseRecord const& record);

@@ -113,7 +113,7 @@ void Keeper::end_lease(LeaseRecord& record, CancelReason reason, Instant now)
     // the holder may have observed the expiry (`cancelled()` cancels the token) before the timer ran
     report_loss(record);
     if (!released)
-        record.tell_risk_waiters(error);
+        record.notify_risk_waiters(error);
     finish_calls(record, 0, error, false);
     forget(record, now);
 }

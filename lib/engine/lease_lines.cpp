@@ -95,7 +95,7 @@ void LeaseLines::lost(LeaseRecord const& record, CancelReason reason)
     note(loss_causes + static_cast<std::size_t>(reason), record.key(), [&](std::string const& key) {
         store_log_.log(
             LogLevel::warning,
-            "lease on " + key + " is lost (" + std::string(to_string(reason)) + "): stop the work it covers" +
+            "lease on " + key + " is lost (" + std::string(describe(reason)) + "): stop the work it covers" +
                 (reason == CancelReason::not_owner ? "; the key was evicted, deleted or overwritten" : ""));
     });
 }
@@ -139,7 +139,7 @@ void LeaseLines::log_several(std::size_t cause, Repeated const& repeated)
         auto const reason = static_cast<CancelReason>(cause - loss_causes);
         store_log_.log(
             LogLevel::warning,
-            "leases lost: " + count + " more in " + time + " (" + std::string(to_string(reason)) + "): " + keys +
+            "leases lost: " + count + " more in " + time + " (" + std::string(describe(reason)) + "): " + keys +
                 "; stop the work that they cover" +
                 (reason == CancelReason::not_owner ? "; the keys were evicted, deleted or overwritten" : ""));
     }

@@ -99,12 +99,12 @@ bool LeaseRecord::publish()
     if (risk != shows_risk()) {
         at_risk_.store(risk, std::memory_order_release);
         if (risk)
-            tell_risk_waiters({});
+            notify_risk_waiters({});
     }
     return true;
 }
 
-void LeaseRecord::tell_risk_waiters(error_code error)
+void LeaseRecord::notify_risk_waiters(error_code error)
 {
     std::unique_lock lock(token_.mutex());
     auto waiting = risk_waiters_.take_all();
@@ -115,7 +115,7 @@ void LeaseRecord::tell_risk_waiters(error_code error)
 void LeaseRecord::wait_at_risk(LeaseRecordPtr const& record, Waiters::Handler handler)
 {
     if (record->forked()) {
-        std::move(handler).post(make_error_code(errc::forked));
+        std::move(handler).complete_at_once(make_error_code(errc::forked));
         return;
     }
     (void)record->token_.cancelled(); // cancels it if it is late
@@ -132,7 +132,7 @@ void LeaseRecord::wait_at_risk(LeaseRecordPtr const& record, Waiters::Handler ha
         return;
     }
     lock.unlock();
-    std::move(handler).post(*ends_with);
+    std::move(handler).complete_at_once(*ends_with);
 }
 
 } // namespace tenure::engine

@@ -88,7 +88,7 @@ public:
     /** The last reported state. */
     [[nodiscard]] bool shows_risk() const noexcept { return at_risk_.load(std::memory_order_relaxed); }
     /** Completes the waits for at-risk. */
-    void tell_risk_waiters(error_code error);
+    void notify_risk_waiters(error_code error);
 
     LeaseMachine machine;
     /// position in the keeper's agenda

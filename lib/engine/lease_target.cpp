@@ -55,11 +55,12 @@ void LeaseTarget::acquire(
 {
     auto const& core = handle_->core();
     if (!core->same_process()) {
-        handler(make_error_code(errc::forked), Lease());
+        handler(Known::at_once, make_error_code(errc::forked), Lease());
         return;
     }
     auto terms = terms_;
     auto const wait = options.wait.value_or(is_try ? milliseconds{0} : default_wait);
+    std::string refusal;
     try {
         check_wait(wait, is_try);
         if (options.prefer)
@@ -69,9 +70,12 @@ void LeaseTarget::acquire(
             terms = terms_for(*options.ttl);
         }
     } catch (std::invalid_argument const& error) {
+        refusal = error.what();
+    }
+    if (!refusal.empty()) {
         auto const invalid = make_error_code(boost::system::errc::invalid_argument);
-        core->store_log().refuse(invalid, error.what());
-        handler(invalid, Lease());
+        auto const failing = core->store_log().refuse(invalid, std::move(refusal));
+        handler(Known::at_once, invalid, Lease());
         return;
     }
     Acquisition::start(

@@ -21,8 +21,8 @@
 namespace tenure::engine
 {
 
-/// Handler of an acquisition. The engine calls it, so it only posts its work.
-using AcquireHandler = OneShot<void(error_code, Lease)>;
+/// Handler of an acquisition. The engine calls it, so it only posts its work; a refusal is known at once.
+using AcquireHandler = OneShot<void(Known, error_code, Lease)>;
 
 /** A lock or pool as the engine sees it: the contended keys and the terms of their leases. */
 class LeaseTarget : public std::enable_shared_from_this<LeaseTarget>

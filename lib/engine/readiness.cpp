@@ -63,10 +63,12 @@ void Readiness::answered(ReadyReply const& reply)
     if (!failure->was_dropped()) {
         handle_->core()->store_log().failed(*failure, StoreLog::Asked::by_caller);
         last_ = failure->error;
+        last_detail_ = failure->detail;
     }
-    if (failure->fatal)
+    if (failure->fatal) {
+        FailsWith const failing(failure->detail);
         complete(failure->error);
-    else
+    } else
         ask_later();
 }
 
@@ -84,9 +86,11 @@ void Readiness::time_is_over()
     if (!last_) {
         last_ = make_error_code(errc::store_unavailable);
         auto& store_log = handle_->core()->store_log();
-        store_log.record_error(
-            last_, store_log.store() + ": no answer before the timeout: check the address, and that the server runs");
+        last_detail_ =
+            store_log.store() + ": no answer before the timeout: check the address, and that the server runs";
+        store_log.record_error(last_, last_detail_);
     }
+    FailsWith const failing(last_detail_);
     complete(last_);
 }
 

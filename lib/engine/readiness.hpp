@@ -14,6 +14,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace tenure::engine
 {
@@ -54,6 +55,8 @@ private:
     Instant ask_until_{};
     /// the last failure; no error if there was none
     error_code last_;
+    /// its details
+    std::string last_detail_;
     Clock::duration pause_{};
     /// ends the wait; unset before the beginning
     std::optional<Timer> timeout_timer_;

@@ -21,9 +21,17 @@ namespace
 
 constexpr unsigned timed_every = 8;
 
+bool is_of_lost_lease(ReleaseQueue::Request const& request)
+{
+    if (auto const* const detachment = std::get_if<Detachment>(&request))
+        return is_loss(detachment->record->token().reason());
+    auto const* const key = std::get_if<KeyToFree>(&request);
+    return key != nullptr && key->lost;
+}
+
 } // namespace
 
-void ReleaseQueue::PendingRelease::tell(ReleaseOutcome outcome)
+void ReleaseQueue::PendingRelease::notify(ReleaseOutcome outcome)
 {
     complete({}, outcome);
     if (auto told = std::move(told_))
@@ -77,7 +85,7 @@ void ReleaseQueue::carry_out(PendingReleasePtr const& pending, ReleaseMachine::S
         return;
     }
     if (step.overdue)
-        pending->tell(ReleaseOutcome::unconfirmed);
+        pending->notify(ReleaseOutcome::unconfirmed);
     if (step.send)
         send(pending, now);
     wake_at(pending, step.wake_at);
@@ -159,7 +167,7 @@ void ReleaseQueue::finish(PendingReleasePtr const& pending, ReleaseOutcome outco
     if (outcome == ReleaseOutcome::unconfirmed)
         log_unconfirmed(pending->request_);
     count(pending->request_, outcome);
-    pending->tell(outcome);
+    pending->notify(outcome);
     done_({pending->request_, outcome, pending->named_another_});
 }
 
@@ -199,6 +207,16 @@ void ReleaseQueue::hurry(Instant now)
             carry_out(pending, *step, now);
 }
 
+void ReleaseQueue::hurry_lost(Instant now)
+{
+    // a copy, because a request whose time is over leaves the list
+    auto const all = std::vector<PendingReleasePtr>(pending_.begin(), pending_.end());
+    for (auto const& pending : all)
+        if (is_of_lost_lease(pending->request_))
+            if (auto const step = pending->machine_.hurry(now))
+                carry_out(pending, *step, now);
+}
+
 void ReleaseQueue::forget_callers()
 {
     // a copy, because destroyed handlers may call this object again
@@ -213,7 +231,7 @@ void ReleaseQueue::close()
         pending->machine_.end();
         log_unconfirmed(pending->request_);
         runtime_->cancel(std::exchange(pending->timer_, 0));
-        pending->tell(ReleaseOutcome::unconfirmed);
+        pending->notify(ReleaseOutcome::unconfirmed);
     }
 }
 

@@ -34,6 +34,8 @@ struct KeyToFree {
     bool notifications = true;
     /// the grant was unwanted: it was never a lease, and is counted elsewhere
     bool unwanted = false;
+    /// the lease was lost before its release
+    bool lost = false;
 };
 
 /** A lease whose key stays taken for a time instead of being freed, and the call that waits for the answer. */
@@ -91,6 +93,8 @@ public:
 
     /** The store has no users left: limits the retries to one second per key, and to a last moment from now. */
     void hurry(Instant now);
+    /** The store is being closed: the same for keys whose leases were lost. */
+    void hurry_lost(Instant now);
 
     /** Sets the function that learns of the end of each request. */
     void on_done(std::function<void(Finished const&)> done) noexcept { done_ = std::move(done); }
@@ -130,7 +134,7 @@ public:
     using Call::Call;
 
     /** Reports the outcome to the waiting call, once. */
-    void tell(ReleaseOutcome outcome);
+    void notify(ReleaseOutcome outcome);
     /** Drops the waiting call: its handler is destroyed uncalled. */
     void drop_callers() noexcept;
 

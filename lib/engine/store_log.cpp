@@ -101,7 +101,7 @@ void StoreLog::thread_failed(std::string const& what)
         log(LogLevel::error, "the store's thread goes on after an exception: " + what + how_often(*repeated));
 }
 
-void StoreLog::refuse(error_code error, std::string words)
+FailsWith StoreLog::refuse(error_code error, std::string words)
 {
     // not inside the user's call: the log of a runtime may belong to the strand
     if (runtime_->logs(LogLevel::error))
@@ -111,7 +111,8 @@ void StoreLog::refuse(error_code error, std::string words)
                 runtime->log(LogLevel::error, line);
             }
         });
-    record_error(error, std::move(words));
+    record_error(error, words);
+    return FailsWith(std::move(words));
 }
 
 Diagnostics StoreLog::diagnostics() const

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/error_details.hpp"
 #include "runtime/fork_guard.hpp"
 #include "runtime/names.hpp"
 #include "runtime/repeated_causes.hpp"
@@ -57,8 +58,9 @@ public:
     /** Code of the user or of the library has thrown on the store's thread. */
     void thread_failed(std::string const& what);
 
-    /** Logs and records why a call was refused before any request. Any thread. */
-    void refuse(error_code error, std::string words);
+    /** Logs and records why a call was refused before any request. Any thread. Complete the call while the result
+     *  exists. */
+    [[nodiscard]] FailsWith refuse(error_code error, std::string words);
 
     [[nodiscard]] std::string const& store() const noexcept { return store_; }
     [[nodiscard]] Diagnostics diagnostics() const;

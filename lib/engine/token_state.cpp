@@ -131,14 +131,14 @@ bool TokenState::set_dependent(std::weak_ptr<TokenState const> other)
 void TokenState::wait(std::shared_ptr<TokenState> const& state, Waiters::Handler handler)
 {
     if (state->forked()) {
-        std::move(handler).post(make_error_code(errc::forked));
+        std::move(handler).complete_at_once(make_error_code(errc::forked));
         return;
     }
     (void)state->cancelled(); // cancels it if it is late
     std::unique_lock lock(state->mutex_);
     if (state->reason() != CancelReason::none) {
         lock.unlock();
-        std::move(handler).post(error_code());
+        std::move(handler).complete_at_once(error_code());
         return;
     }
     state->waiters_.add(std::move(handler), {state, &state->mutex_});

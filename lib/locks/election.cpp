@@ -86,8 +86,8 @@ void Election::start_next_leader(
     auto const slot = completion.slot();
     view->reader().wait(
         seen, slot,
-        [completion = std::move(completion)](error_code error, ViewSnapshot&& snapshot) mutable {
-            std::move(completion).post(error, leader_of(snapshot));
+        [completion = std::move(completion)](engine::Known known, error_code error, ViewSnapshot&& snapshot) mutable {
+            std::move(completion).complete(known, error, leader_of(snapshot));
         },
         view);
 }

@@ -49,13 +49,12 @@ bool can_work(EngineLock const& lock, AcquireOptions const& options, bool is_try
 /** Lets the lock refuse the options, with its own error text. */
 void refuse_options(EngineLock const& lock, AcquireOptions const& options, bool is_try, HeldKey::Handler handler)
 {
-    auto refused = [handler = std::move(handler)](error_code error, auto const&) mutable {
-        std::move(handler).post(error, ReentrantLease());
-    };
-    if (is_try)
-        lock.async_try_acquire(options, std::move(refused));
-    else
-        lock.async_acquire(options, std::move(refused));
+    lock.state_for()->acquire(
+        options, is_try,
+        [handler = std::move(handler)](engine::Known known, error_code error, Lease const&) mutable {
+            std::move(handler).complete(known, error, ReentrantLease());
+        },
+        {});
 }
 
 } // namespace
@@ -75,7 +74,7 @@ void HeldKey::acquire(
     auto const& core = asked.core();
     Handler handler(std::move(waits), core->runtime().get());
     if (!core->same_process() || holder->forked()) {
-        std::move(handler).post(make_error_code(errc::forked), ReentrantLease());
+        std::move(handler).complete_at_once(make_error_code(errc::forked), ReentrantLease());
         return;
     }
     if (!can_work(asked, options, is_try)) {
@@ -93,12 +92,13 @@ void HeldKey::acquire(
             refusal = holder->refuse(core, asked.key(), true);
         if (refusal) {
             afterwards.emplace_back([&, refusal = std::move(*refusal)]() mutable {
-                core->store_log().refuse(refusal.error, std::move(refusal.words));
-                std::move(handler).post(refusal.error, ReentrantLease());
+                auto const failing = core->store_log().refuse(refusal.error, std::move(refusal.words));
+                std::move(handler).complete_at_once(refusal.error, ReentrantLease());
             });
         } else if (held) {
-            afterwards.emplace_back(
-                [&handler, hold = reenter(grant)]() mutable { std::move(handler).post({}, std::move(hold)); });
+            afterwards.emplace_back([&handler, hold = reenter(grant)]() mutable {
+                std::move(handler).complete_at_once({}, std::move(hold));
+            });
         } else {
             if (!key) {
                 key = std::make_shared<HeldKey>(holder, asked);
@@ -162,7 +162,7 @@ void HeldKey::end(std::shared_ptr<Entry> const& entry, std::optional<ReleaseHand
 {
     auto const reply = [&](error_code error, ReleaseOutcome outcome) {
         if (handler)
-            std::move(*handler).post(error, outcome);
+            std::move(*handler).complete_at_once(error, outcome);
     };
     auto const& grant = entry->grant;
     auto const self = grant->key;
@@ -266,13 +266,15 @@ void HeldKey::stop_waiting(Id id, error_code error)
         if (found == waiters_.end() || (late && !releasing_))
             return;
         if (late)
-            afterwards.emplace_back([this, error, core = found->lock.core()] {
-                core->store_log().record_error(
-                    error,
-                    key_ + ": the release of the holder's last ReentrantLease was not answered in time, and the key is "
-                           "not claimed before");
+            afterwards.emplace_back([this, error, waiter = std::move(*found)]() mutable {
+                auto words = key_ + ": the release of the holder's last ReentrantLease was not answered in time, and "
+                                    "the key is not claimed before";
+                FailsWith const failing(words);
+                waiter.lock.core()->store_log().record_error(error, std::move(words));
+                std::move(waiter.handler).post(error, ReentrantLease());
             });
-        complete(afterwards, std::move(*found), error);
+        else
+            complete(afterwards, std::move(*found), error);
         waiters_.erase(found);
         if (waiters_.empty())
             cancel_attempts();
@@ -320,6 +322,7 @@ void HeldKey::ask(Waiter const& waiter)
     waiter.lock.async_acquire(
         options, asio::bind_cancellation_slot(
                      attempt->cancel.slot(), [self = shared_from_this(), attempt](error_code error, Lease lease) {
+                         FailsWith const failing(DeliversDetails::take());
                          self->answered(attempt, error, std::move(lease));
                      }));
 }

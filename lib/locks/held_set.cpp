@@ -9,8 +9,6 @@
 
 #include <tenure/errc.hpp>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-
 #include <algorithm>
 #include <cstddef>
 #include <mutex>
@@ -92,6 +90,12 @@ HeldSet::HeldSet(std::shared_ptr<Runtime> runtime, std::vector<Lease> leases)
 {
 }
 
+void HeldSet::leave_keys() noexcept
+{
+    for (auto& lease : leases_)
+        detail::LeaveKey<Lease>::of(lease);
+}
+
 HeldSet::~HeldSet()
 {
     if (!joined_ || released_ || joined_->forked())
@@ -105,17 +109,15 @@ HeldSet::~HeldSet()
 void HeldSet::release(
     std::shared_ptr<HeldSet> const& self, asio::any_completion_handler<void(error_code, ReleaseOutcome)> handler)
 {
-    ReleaseCall::Handler pending(std::move(handler), self->runtime_.get());
     if (!self->joined_) {
-        auto const slot = pending.slot();
-        self->leases_.front().async_release(asio::bind_cancellation_slot(
-            slot, [pending = std::move(pending)](error_code error, ReleaseOutcome outcome) mutable {
-                std::move(pending).post(error, outcome);
-            }));
-    } else if (self->joined_->forked()) {
-        std::move(pending).post(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
+        self->leases_.front().async_release(std::move(handler));
+        return;
+    }
+    ReleaseCall::Handler pending(std::move(handler), self->runtime_.get());
+    if (self->joined_->forked()) {
+        std::move(pending).complete_at_once(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
     } else if (self->released_.exchange(true)) {
-        std::move(pending).post(make_error_code(errc::released), ReleaseOutcome::was_lost);
+        std::move(pending).complete_at_once(make_error_code(errc::released), ReleaseOutcome::was_lost);
     } else {
         // Cancelled first: the end of the leases would cancel it only after their releases are sent.
         self->joined_->cancel(CancelReason::released);

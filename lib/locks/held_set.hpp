@@ -58,6 +58,8 @@ public:
 
     /** True once the release of the set has begun. The releases of its leases may begin later. */
     [[nodiscard]] bool released() const noexcept { return released_; }
+    /** As `detail::LeaveKey`. */
+    void leave_keys() noexcept;
     static void release(
         std::shared_ptr<HeldSet> const& self, asio::any_completion_handler<void(error_code, ReleaseOutcome)> handler);
 

@@ -129,24 +129,24 @@ void Holder::start(
     auto const& core = asked.core();
     engine::Completion<void(error_code, Result)> pending(std::move(handler), core->runtime().get());
     if (!core->same_process() || state->forked()) {
-        std::move(pending).post(make_error_code(errc::forked), Result());
+        std::move(pending).complete_at_once(make_error_code(errc::forked), Result());
         return;
     }
     std::optional<locks::Refusal> refusal;
     state->change([&](auto&) { refusal = state->refuse(core, asked.key(), false); });
     if (refusal) {
-        core->store_log().refuse(refusal->error, std::move(refusal->words));
-        std::move(pending).post(refusal->error, Result());
+        auto const failing = core->store_log().refuse(refusal->error, std::move(refusal->words));
+        std::move(pending).complete_at_once(refusal->error, Result());
         return;
     }
     auto const slot = pending.slot();
     asked.state_for()->acquire(
         options, engine::is_try_result<Result>,
-        [state, asked, pending = std::move(pending)](error_code error, Lease lease) mutable {
+        [state, asked, pending = std::move(pending)](engine::Known known, error_code error, Lease lease) mutable {
             if (!lease.empty() && state->order() == Order::checked)
                 state->change(
                     [&](auto&) { state->note(asked.core(), asked.key(), locks::EngineLease::record_of(lease)); });
-            std::move(pending).post(error, engine::AcquireResult::from<Result>(std::move(lease)));
+            std::move(pending).complete(known, error, engine::AcquireResult::from<Result>(std::move(lease)));
         },
         slot);
 }

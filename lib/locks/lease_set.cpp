@@ -16,6 +16,12 @@
 namespace tenure
 {
 
+void detail::LeaveKey<LeaseSet>::of(LeaseSet& set) noexcept
+{
+    if (set.held_)
+        set.held_->leave_keys();
+}
+
 LeaseSet::LeaseSet() noexcept = default;
 
 LeaseSet::LeaseSet(HeldPtr held) noexcept
@@ -79,7 +85,7 @@ void LeaseSet::start_release(HeldPtr const& held, ReleaseHandler handler)
         locks::HeldSet::release(held, std::move(handler));
     else
         engine::Completion<void(error_code, ReleaseOutcome)>(std::move(handler), nullptr)
-            .post(make_error_code(errc::released), ReleaseOutcome::was_lost);
+            .complete_at_once(make_error_code(errc::released), ReleaseOutcome::was_lost);
 }
 
 } // namespace tenure

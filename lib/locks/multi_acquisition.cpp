@@ -24,14 +24,14 @@ void MultiAcquisition::start_single(
 {
     auto const slot = handler.slot();
     auto answered = [runtime = locks.core().runtime(),
-                     handler = std::move(handler)](error_code error, Lease lease) mutable {
+                     handler = std::move(handler)](engine::Known known, error_code error, Lease lease) mutable {
         LeaseSet set;
         if (!lease.empty()) {
             std::vector<Lease> leases;
             leases.push_back(std::move(lease));
             set = HeldSet::make(runtime, std::move(leases));
         }
-        std::move(handler).post(error, std::move(set));
+        std::move(handler).complete(known, error, std::move(set));
     };
     locks.target(0)->acquire(options, is_try, std::move(answered), slot);
 }
@@ -106,11 +106,13 @@ store::Request<error_code> MultiAcquisition::in_steps(std::shared_ptr<MultiAcqui
     co_return *self->ends_with_;
 }
 
-void MultiAcquisition::end_with(error_code error)
+void MultiAcquisition::end_with(error_code error, ErrorDetails details)
 {
     if (!handler_ || ends_with_)
         return;
     ends_with_ = error;
+    if (error != why_busy_)
+        details_ = std::move(details);
     auto const self = shared_from_this();
     for (auto& part : parts_)
         part.cancel.emit(asio::cancellation_type::terminal);
@@ -152,18 +154,19 @@ MultiAcquisition::acquire(std::vector<std::size_t> positions, AcquireOptions con
 void MultiAcquisition::acquire(
     std::size_t position, AcquireOptions const& options, std::shared_ptr<Together> const& together)
 {
-    auto answered = [self = shared_from_this(), position, together](error_code error, Lease lease) {
+    auto answered = [self = shared_from_this(), position, together](engine::Known, error_code error, Lease lease) {
         if (!error && self->is_here(position) && together->open > 1) {
             // of many leases of one store only the last one is worth a task
             --together->open;
             self->parts_[position].lease = std::move(lease);
             return;
         }
-        self->runtime_->post([self, position, together, error, lease = std::move(lease)]() mutable {
-            self->answered(position, error, std::move(lease));
-            if (--together->open == 0)
-                std::move(together->handler)(Answered{});
-        });
+        self->runtime_->post(
+            [self, position, together, error, lease = std::move(lease), details = FailsWith::now()]() mutable {
+                self->answered(position, error, std::move(lease), std::move(details));
+                if (--together->open == 0)
+                    std::move(together->handler)(Answered{});
+            });
     };
     locks_->target(position)->acquire(options, false, std::move(answered), parts_[position].cancel.slot());
 }
@@ -173,16 +176,18 @@ bool MultiAcquisition::is_here(std::size_t position) const noexcept
     return locks_->target(position)->handle()->core().get() == &locks_->core();
 }
 
-void MultiAcquisition::answered(std::size_t position, error_code error, Lease lease)
+void MultiAcquisition::answered(std::size_t position, error_code error, Lease lease, ErrorDetails details)
 {
     parts_[position].lease = std::move(lease);
     if (error == condition::try_later) {
         if (position < first_busy_.value_or(parts_.size())) {
             first_busy_ = position;
             why_busy_ = error;
+            if (!ends_with_)
+                details_ = std::move(details);
         }
     } else if (error) {
-        end_with(error);
+        end_with(error, std::move(details));
     }
 }
 
@@ -202,6 +207,7 @@ void MultiAcquisition::complete(error_code error)
         part.lease = Lease();
     if (is_try_ && error == errc::timed_out)
         error = {};
+    FailsWith const failing(error ? std::move(details_) : nullptr);
     std::move(*handler).post(error, std::move(set));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/completion.hpp"
+#include "runtime/error_details.hpp"
 #include "runtime/names.hpp"
 #include "runtime/timer.hpp"
 #include "store/request.hpp"
@@ -91,7 +92,7 @@ private:
     [[nodiscard]] static store::Request<error_code> in_steps(std::shared_ptr<MultiAcquisition> self);
     /** The acquisition ends with this error once all operations are answered: the user cancelled, or the deadline has
      *  passed. */
-    void end_with(error_code error);
+    void end_with(error_code error, ErrorDetails details = nullptr);
 
     /** Operations that begin together. Each of their handlers owns it. */
     struct Together {
@@ -102,7 +103,7 @@ private:
     /** Acquires these locks, each alone; completes when all are answered. */
     [[nodiscard]] store::Step<Answered> acquire(std::vector<std::size_t> positions, AcquireOptions const& options);
     void acquire(std::size_t position, AcquireOptions const& options, std::shared_ptr<Together> const& together);
-    void answered(std::size_t position, error_code error, Lease lease);
+    void answered(std::size_t position, error_code error, Lease lease, ErrorDetails details);
     /** Positions of the locks without a valid lease. */
     [[nodiscard]] std::vector<std::size_t> missing();
     /** The answers for this lock come on the strand of this acquisition. */
@@ -122,6 +123,8 @@ private:
     /// of the last operations: the first lock that others hold, or whose store is temporarily unavailable
     std::optional<std::size_t> first_busy_;
     error_code why_busy_;
+    /// details of the error that it ends with, or of why_busy_
+    ErrorDetails details_;
     /// set: the acquisition ends with this error once all operations are answered
     std::optional<error_code> ends_with_;
 };

@@ -133,7 +133,7 @@ void MultiLock::start(
     if (core.same_process())
         locks::MultiAcquisition::start(locks, options, engine::is_try_result<Result>, std::move(completion));
     else
-        std::move(completion).post(make_error_code(errc::forked), LeaseSet());
+        std::move(completion).complete_at_once(make_error_code(errc::forked), LeaseSet());
 }
 
 template void

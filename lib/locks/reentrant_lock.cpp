@@ -60,6 +60,13 @@ template void ReentrantLock::start(
     ForHolder const&, AcquireOptions const&,
     asio::any_completion_handler<void(error_code, std::optional<ReentrantLease>)>);
 
+void detail::LeaveKey<ReentrantLease>::of(ReentrantLease& lease) noexcept
+{
+    // other ReentrantLeases need it
+    if (lease.depth() == 1)
+        LeaveKey<Lease>::of(lease.entry_->grant->lease);
+}
+
 ReentrantLease::ReentrantLease() noexcept = default;
 
 ReentrantLease::ReentrantLease(EntryPtr entry) noexcept
@@ -157,7 +164,7 @@ void ReentrantLease::start_release(EntryPtr const& entry, ReleaseHandler handler
     if (entry)
         locks::HeldKey::end(entry, std::move(pending));
     else
-        std::move(pending).post(make_error_code(errc::released), ReleaseOutcome::was_lost);
+        std::move(pending).complete_at_once(make_error_code(errc::released), ReleaseOutcome::was_lost);
 }
 
 void ReentrantLease::start_renew(EntryPtr const& entry, WaitHandler handler)
@@ -166,7 +173,7 @@ void ReentrantLease::start_renew(EntryPtr const& entry, WaitHandler handler)
         entry->grant->lease.async_renew(std::move(handler));
     else
         engine::Completion<void(error_code)>(std::move(handler), runtime_of(entry))
-            .post(make_error_code(errc::released));
+            .complete_at_once(make_error_code(errc::released));
 }
 
 void ReentrantLease::start_wait_at_risk(EntryPtr const& entry, WaitHandler handler)
@@ -175,7 +182,7 @@ void ReentrantLease::start_wait_at_risk(EntryPtr const& entry, WaitHandler handl
         entry->grant->lease.async_wait_at_risk(std::move(handler));
     else
         engine::Completion<void(error_code)>(std::move(handler), runtime_of(entry))
-            .post(make_error_code(errc::released));
+            .complete_at_once(make_error_code(errc::released));
 }
 
 } // namespace tenure

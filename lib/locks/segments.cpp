@@ -44,12 +44,34 @@ struct Overloaded : Functions... {
     using Functions::operator()...;
 };
 
+struct Hashed {
+    std::uint32_t count;
+};
+struct Ranges {
+    std::vector<std::int64_t> bounds;
+};
+struct Named {
+    std::vector<std::string> names;
+};
+struct Windows {
+    std::chrono::milliseconds length;
+};
+
 } // namespace
+
+struct Segments::Division {
+    std::variant<Hashed, Ranges, Named, Windows> by;
+};
+
+Segments::Segments(Division division)
+    : division_(std::make_shared<Division const>(std::move(division)))
+{
+}
 
 Segments Segments::hashed(std::uint32_t count)
 {
     check_count("hashed", count, most);
-    return Segments(Hashed{count});
+    return Segments(Division{Hashed{count}});
 }
 
 Segments Segments::ranges(std::vector<std::int64_t> bounds)
@@ -57,7 +79,7 @@ Segments Segments::ranges(std::vector<std::int64_t> bounds)
     check_count("ranges", bounds.size(), most - 1);
     if (std::ranges::adjacent_find(bounds, std::greater_equal<>()) != bounds.end())
         throw std::invalid_argument("Segments::ranges: each bound must be greater than the one before");
-    return Segments(Ranges{std::move(bounds)});
+    return Segments(Division{Ranges{std::move(bounds)}});
 }
 
 Segments Segments::named(std::vector<std::string> names)
@@ -67,14 +89,14 @@ Segments Segments::named(std::vector<std::string> names)
     std::ranges::sort(sorted);
     if (auto const twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
         throw std::invalid_argument("Segments::named has '" + *twice + "' twice");
-    return Segments(Named{std::move(names)});
+    return Segments(Division{Named{std::move(names)}});
 }
 
 Segments Segments::windows(std::chrono::milliseconds length)
 {
     if (length < std::chrono::milliseconds{1})
         throw std::invalid_argument("Segments::windows of " + std::to_string(length.count()) + " ms: at least 1 ms");
-    return Segments(Windows{length});
+    return Segments(Division{Windows{length}});
 }
 
 std::uint32_t Segments::count() const noexcept
@@ -86,7 +108,7 @@ std::uint32_t Segments::count() const noexcept
             [](Named const& named) { return static_cast<std::uint32_t>(named.names.size()); },
             [](Windows const&) { return std::uint32_t{0}; },
         },
-        division_);
+        division_->by);
 }
 
 std::string Segments::suffix_of(SegmentItem item) const
@@ -112,7 +134,7 @@ std::string Segments::suffix_of(SegmentItem item) const
                 return std::to_string((time - beyond).count());
             },
         },
-        division_);
+        division_->by);
 }
 
 std::string Segments::suffix(std::uint32_t number) const
@@ -122,7 +144,7 @@ std::string Segments::suffix(std::uint32_t number) const
             count() == 0
                 ? std::string("windows have no numbers: name one by a time")
                 : "segment " + std::to_string(number) + " of " + std::to_string(count()) + ": they are counted from 0");
-    auto const* const named = std::get_if<Named>(&division_);
+    auto const* const named = std::get_if<Named>(&division_->by);
     return named != nullptr ? named->names[number] : std::to_string(number);
 }
 

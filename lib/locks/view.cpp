@@ -60,8 +60,8 @@ void View::start(
     auto const slot = completion.slot();
     handle->reader().wait(
         seen, slot,
-        [completion = std::move(completion)](error_code error, ViewSnapshot&& snapshot) mutable {
-            std::move(completion).post(error, std::move(snapshot));
+        [completion = std::move(completion)](engine::Known known, error_code error, ViewSnapshot&& snapshot) mutable {
+            std::move(completion).complete(known, error, std::move(snapshot));
         },
         handle);
 }

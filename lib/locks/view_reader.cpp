@@ -58,31 +58,31 @@ ViewSnapshot ViewReader::snapshot()
     bool const late = cache_.pass(now); // the timer may be late
     auto result = cache_.snapshot(now);
     if (late)
-        tell_all(lock, now);
+        notify_all(lock, now);
     return result;
 }
 
-void ViewReader::wait(std::uint64_t seen, asio::cancellation_slot slot, Tell tell, std::shared_ptr<ViewHandle> view)
+void ViewReader::wait(std::uint64_t seen, asio::cancellation_slot slot, Notify notify, std::shared_ptr<ViewHandle> view)
 {
     if (forked()) {
-        tell(make_error_code(errc::forked), {});
+        notify(engine::Known::at_once, make_error_code(errc::forked), {});
         return;
     }
     std::unique_lock lock(mutex_);
     if (ended_) {
         auto const error = *ended_;
         lock.unlock();
-        tell(error, {});
+        notify(engine::Known::at_once, error, {});
         return;
     }
     if (cache_.version() != seen) {
         auto snapshot = cache_.snapshot(runtime_->now());
         lock.unlock();
-        tell({}, std::move(snapshot));
+        notify(engine::Known::at_once, {}, std::move(snapshot));
         return;
     }
     auto const id = ++last_id_;
-    waiting_.push_back({id, std::move(tell), std::move(view)});
+    waiting_.push_back({id, std::move(notify), std::move(view)});
     // Assigned under the mutex: after the unlock the handler may run, and its cancellation slot may get another use.
     detail::on_cancel(slot, detail::every_cancellation, [weak = weak_from_this(), id](asio::cancellation_type) {
         if (auto const self = weak.lock())
@@ -103,16 +103,16 @@ void ViewReader::cancel(Id id)
         waiter.emplace(std::move(*found));
         waiting_.erase(found);
     }
-    waiter->tell(asio::error::operation_aborted, {});
+    waiter->notify(engine::Known::later, asio::error::operation_aborted, {});
 }
 
-void ViewReader::tell_all(std::unique_lock<std::mutex>& lock, Instant now)
+void ViewReader::notify_all(std::unique_lock<std::mutex>& lock, Instant now)
 {
     auto waiting = std::exchange(waiting_, {});
     auto const snapshot = waiting.empty() ? ViewSnapshot() : cache_.snapshot(now);
     lock.unlock();
     for (auto& waiter : waiting)
-        waiter.tell({}, ViewSnapshot(snapshot));
+        waiter.notify(engine::Known::later, {}, ViewSnapshot(snapshot));
 }
 
 // -- on the strand --
@@ -186,7 +186,7 @@ void ViewReader::answered(InspectReply reply, Instant asked)
         rests_until_ = now + (now - asked);
         std::unique_lock lock(mutex_);
         if (cache_.answered(std::move(*keys), asked, now))
-            tell_all(lock, now);
+            notify_all(lock, now);
     } else {
         rests_until_ = now;
         failed(std::get<Failure>(reply));
@@ -238,7 +238,7 @@ void ViewReader::wake()
     std::unique_lock lock(mutex_);
     auto const expiry = cache_.expiry();
     if (cache_.pass(now))
-        tell_all(lock, now);
+        notify_all(lock, now);
     else
         lock.unlock();
     // a wait that ended may have been the last user of the view
@@ -269,7 +269,7 @@ void ViewReader::end(error_code error)
     auto waiting = std::exchange(waiting_, {});
     lock.unlock();
     for (auto& waiter : waiting)
-        waiter.tell(error, {});
+        waiter.notify(engine::Known::later, error, {});
 }
 
 void ViewReader::store_closes()

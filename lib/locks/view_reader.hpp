@@ -32,8 +32,8 @@ class ViewHandle;
 class ViewReader final : public engine::Follower, public std::enable_shared_from_this<ViewReader>
 {
 public:
-    /** Completes a wait. It only posts the handler of the user. */
-    using Tell = OneShot<void(error_code, ViewSnapshot&&)>;
+    /** Completes the handler of the user, and does nothing else. */
+    using Notify = OneShot<void(engine::Known, error_code, ViewSnapshot&&)>;
 
     ViewReader(
         std::shared_ptr<Runtime> runtime, KeyRangePtr range, std::chrono::milliseconds refresh, ViewCache::Same same);
@@ -49,7 +49,7 @@ public:
     /** Completes as soon as the version differs from `seen`.
      *  @param slot  cancels the wait
      *  @param view  kept alive until then */
-    void wait(std::uint64_t seen, asio::cancellation_slot slot, Tell tell, std::shared_ptr<ViewHandle> view);
+    void wait(std::uint64_t seen, asio::cancellation_slot slot, Notify notify, std::shared_ptr<ViewHandle> view);
 
     // -- on the strand --
 
@@ -65,7 +65,7 @@ private:
     using Id = std::uint64_t;
     struct Waiter {
         Id id;
-        Tell tell;
+        Notify notify;
         std::shared_ptr<ViewHandle> view;
     };
 
@@ -82,7 +82,7 @@ private:
     void wake();
     void stop_reading() noexcept;
     /** Notifies the waiters of a new version. Unlocks. */
-    void tell_all(std::unique_lock<std::mutex>& lock, Instant now);
+    void notify_all(std::unique_lock<std::mutex>& lock, Instant now);
     void cancel(Id id);
 
     std::shared_ptr<Runtime> const runtime_;

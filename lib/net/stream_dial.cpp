@@ -72,7 +72,7 @@ void TcpDial::start()
             for (auto const& address : addresses)
                 self->endpoints_.emplace_back(address, self->port_);
             if (error)
-                self->tell({error.code, NameLookup::explain(self->host_, error), false});
+                self->notify({error.code, NameLookup::explain(self->host_, error), false});
             else
                 self->try_next(asio::error::host_not_found);
         });
@@ -96,7 +96,7 @@ void TcpDial::try_next(error_code last)
             "cannot connect to " + host_ + " port " + std::to_string(port_) + ": " + explain_system_error(last);
         if (tried_ > 1)
             detail += " (the last of " + std::to_string(tried_) + " addresses)";
-        tell({last, std::move(detail), false});
+        notify({last, std::move(detail), false});
         return;
     }
     auto const endpoint = endpoints_[tried_++];
@@ -153,7 +153,7 @@ void TcpDial::ended(error_code error)
     handler({}, std::move(socket_));
 }
 
-void TcpDial::tell(StreamError const& error)
+void TcpDial::notify(StreamError const& error)
 {
     auto const handler = std::exchange(handler_, nullptr);
     handler(error, TcpSocket(runtime_->io_executor()));

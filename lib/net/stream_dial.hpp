@@ -45,7 +45,7 @@ private:
     void open(Endpoint const& endpoint, error_code& error);
     void limit_attempt();
     void ended(error_code error);
-    void tell(StreamError const& error);
+    void notify(StreamError const& error);
 
     std::shared_ptr<Runtime> runtime_;
     std::string host_;

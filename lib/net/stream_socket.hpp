@@ -62,7 +62,7 @@ public:
 
 protected:
     [[nodiscard]] StreamEvents* events() const noexcept { return events_; }
-    void tell_to(StreamEvents& events) noexcept { events_ = &events; }
+    void notify_to(StreamEvents& events) noexcept { events_ = &events; }
 
 private:
     friend Derived;
@@ -95,7 +95,7 @@ private:
         if (events_ != nullptr)
             events_->on_read(explain(error), std::string_view(input_.data(), size));
         if (auto const failed = std::exchange(write_failure_, {}); failed && events_ != nullptr)
-            tell_written(failed);
+            notify_written(failed);
     }
 
     void have_written(error_code error, std::size_t size)
@@ -109,10 +109,10 @@ private:
             // the pending read finds the server's earlier reason
             write_failure_ = error;
         else
-            tell_written(error);
+            notify_written(error);
     }
 
-    void tell_written(error_code error)
+    void notify_written(error_code error)
     {
         events_->on_written(explain(error), Derived::is_plain ? sent_ : output_.size(), std::move(output_));
     }

@@ -28,7 +28,7 @@ public:
 
     void connect(StreamEvents& events, Instant deadline) override
     {
-        tell_to(events);
+        notify_to(events);
         dial_ = std::make_shared<TcpDial>(
             runtime_, host_, port_, deadline, [self = shared_from_this()](StreamError const& error, TcpSocket socket) {
                 self->dial_.reset();

@@ -61,7 +61,7 @@ public:
 
     void connect(StreamEvents& events, Instant deadline) override
     {
-        tell_to(events);
+        notify_to(events);
         // reads the files for each connection, so renewed certificates take effect at once
         if (auto const error = prepare_context()) {
             runtime_->post([self = shared_from_this(), error] { self->connected(error); });

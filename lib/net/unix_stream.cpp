@@ -36,7 +36,7 @@ public:
 
     void connect(StreamEvents& events, Instant) override
     {
-        tell_to(events);
+        notify_to(events);
         error_code error;
         open(error);
         if (error) {

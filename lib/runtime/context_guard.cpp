@@ -57,7 +57,7 @@ asio::execution_context::id ContextGuard::id;
 
 } // namespace
 
-void tell_end_of(asio::execution_context& context, std::weak_ptr<ContextUser> user)
+void notify_end_of(asio::execution_context& context, std::weak_ptr<ContextUser> user)
 {
     asio::use_service<ContextGuard>(context).add(std::move(user));
 }

@@ -21,6 +21,6 @@ protected:
 };
 
 /** Notifies `user` when the context is destroyed. */
-void tell_end_of(boost::asio::execution_context& context, std::weak_ptr<ContextUser> user);
+void notify_end_of(boost::asio::execution_context& context, std::weak_ptr<ContextUser> user);
 
 } // namespace tenure

@@ -154,6 +154,35 @@ private:
     Waiting* oldest_ = nullptr;
 };
 
+/** On the stack, while this thread is in the strand. */
+class Strand::Turn
+{
+public:
+    /** Begins if allowed: this thread is in the strand already, or the strand is idle and the executor may run
+     * functions inline. */
+    explicit Turn(Strand const& strand);
+    /** This thread owns the strand already, to run its queue. */
+    struct Owned {
+    };
+    Turn(StatePtr const& state, Owned) noexcept;
+    Turn(Turn const&) = delete;
+    Turn& operator=(Turn const&) = delete;
+    ~Turn();
+
+    [[nodiscard]] bool begun() const noexcept { return begun_; }
+    [[nodiscard]] static bool is_in(State const& state) noexcept;
+
+private:
+    void begin(StatePtr const& state) noexcept;
+
+    static thread_local Turn* innermost;
+
+    /// null within another turn on the same strand; the outer turn leaves the strand
+    StatePtr state_;
+    Turn* outer_ = nullptr;
+    bool begun_ = false;
+};
+
 /** The posted function that runs the strand. */
 class Strand::Drain
 {
@@ -234,6 +263,14 @@ Strand::StatePtr Strand::make_state(asio::any_io_executor const& executor)
 Strand::Strand(std::shared_ptr<OwnThread> const& thread)
     : state_(std::make_shared<State>(thread->io_executor(), thread))
 {
+}
+
+bool Strand::run_here(void (*function)(void const*), void const* argument) const
+{
+    Turn const turn(*this);
+    if (turn.begun())
+        function(argument);
+    return turn.begun();
 }
 
 bool Strand::running_in_this_thread() const noexcept

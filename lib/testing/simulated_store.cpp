@@ -46,15 +46,15 @@ public:
         : domain_(std::move(domain))
         , handler_(std::make_shared<std::function<void(WatchEvent)>>(std::move(handler)))
     {
-        auto tell = [runtime = std::weak_ptr(runtime), handler = std::weak_ptr(handler_)](WatchEvent event) {
+        auto notify = [runtime = std::weak_ptr(runtime), handler = std::weak_ptr(handler_)](WatchEvent event) {
             if (auto const strand = runtime.lock())
                 strand->post([handler, event] {
                     if (auto const alive = handler.lock())
                         (*alive)(event);
                 });
         };
-        id_ = domain_->subscribe(tell, range, as, store);
-        tell(WatchEvent::in_force);
+        id_ = domain_->subscribe(notify, range, as, store);
+        notify(WatchEvent::in_force);
     }
     Subscription(Subscription const&) = delete;
     Subscription& operator=(Subscription const&) = delete;
@@ -195,8 +195,8 @@ void SimulatedStore::answer_after(Clock::duration delay)
 
 void SimulatedStore::State::report_reachable() const
 {
-    for (auto const& tell : on_reachable)
-        tell();
+    for (auto const& notify : on_reachable)
+        notify();
 }
 
 void SimulatedStore::set_reachable(bool reachable)

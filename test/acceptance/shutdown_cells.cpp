@@ -55,7 +55,7 @@ public:
             if (has_leases() || std::string_view(operation) != "hold")
                 command.arguments.emplace_back(operation);
         if (has_leases())
-            for (auto const* const operation : {"with_lease", "release", "renew"})
+            for (auto const* const operation : {"async_with_lease", "release", "renew"})
                 command.arguments.emplace_back(operation);
         if (outage_ == Outage::names_hang)
             command.environment = {{"LD_PRELOAD", hanging_names_shim()}, {"ASAN_OPTIONS", "verify_asan_link_order=0"}};

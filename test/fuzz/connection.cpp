@@ -91,7 +91,7 @@ private:
                 machine_.written(kind % 3 == 1 ? redis::StreamError{} : failure(), kind, now_);
             break;
         default:
-            machine_.distrust("something", now_);
+            machine_.invalidate("something", now_);
         }
     }
 

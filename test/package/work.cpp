@@ -17,6 +17,9 @@ asio::awaitable<void> use(tenure::SlotPool pool, tenure::Slot slot, tenure::Leas
 #if MISTAKE == 0
     co_await tenure::async_with_lease(std::move(lease), [](tenure::Lease&) -> asio::awaitable<int> { co_return 1; });
     co_await tenure::async_run(pool, [](tenure::Slot&) -> asio::awaitable<void> { co_return; });
+    // the same wait in both forms
+    tenure::Slot other = co_await pool.async_acquire(std::chrono::duration<double>(1.5), tenure::with_details());
+    other = co_await pool.async_acquire(tenure::AcquireOptions{.wait = std::chrono::duration<double>(1.5)});
     // another deferred operation, whose result is passed on
     auto const look = [&](tenure::Slot&) { return pool.async_inspect(asio::deferred); };
     std::vector<tenure::KeyState> const seen = co_await tenure::async_with_lease(std::move(slot), look);
@@ -36,7 +39,16 @@ asio::awaitable<void> use(tenure::SlotPool pool, tenure::Slot slot, tenure::Leas
     co_await pool.async_acquire(tenure::AcquireOptions{}, std::chrono::seconds(5));
 #elif MISTAKE == 7
     co_await pool.async_acquire("5s");
-#else
+#elif MISTAKE == 8
     co_await pool.async_try_acquire(tenure::StoreOptions{});
+#elif MISTAKE == 9
+    pool.async_acquire([](tenure::error_code) {});
+    co_return;
+#elif MISTAKE == 10
+    pool.async_acquire(std::chrono::seconds(5), [](tenure::error_code, tenure::Lease) {});
+    co_return;
+#else
+    tenure::async_run(pool, [](tenure::Slot&) -> asio::awaitable<void> { co_return; }, [](tenure::error_code) {});
+    co_return;
 #endif
 }

@@ -255,7 +255,7 @@ void Link::answered(Message const& message)
     }
 }
 
-void Link::tell(RangeId range, WatchEvent event)
+void Link::notify(RangeId range, WatchEvent event)
 {
     auto const number = watches_[static_cast<std::size_t>(range)].number;
     process_.on_strand([this, link = number_, range, event, number] {
@@ -319,7 +319,7 @@ void Link::hinted(RangeId range, WatchEvent event)
         world_.checker.others_named(process_, range, Checker::NamedBy::another);
     else
         world_.checker.hinted(process_, range);
-    tell(range, event);
+    notify(range, event);
 }
 
 void Link::connected_now()
@@ -353,7 +353,7 @@ void Link::disconnect()
     for (std::size_t range = 0; range < range_count; ++range) {
         auto& watch = watches_[range];
         if (watch.handler && std::exchange(watch.in_force, false))
-            tell(static_cast<RangeId>(range), WatchEvent::interrupted);
+            notify(static_cast<RangeId>(range), WatchEvent::interrupted);
     }
     connect_soon();
 }
@@ -408,7 +408,7 @@ void Link::on_event(std::uint32_t what, std::uint64_t value)
                 static_cast<std::int64_t>(WatchEvent::in_force));
             world_.checker.hinted(process_, range);
         }
-        tell(range, world_.plan().settings.hints ? WatchEvent::in_force : WatchEvent::unavailable);
+        notify(range, world_.plan().settings.hints ? WatchEvent::in_force : WatchEvent::unavailable);
         return;
     }
     if (what == connect && value != number_)

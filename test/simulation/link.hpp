@@ -95,7 +95,7 @@ private:
     void subscribe(RangeId range);
     template <class Reply>
     void reply(Request& request, Reply answer);
-    void tell(RangeId range, WatchEvent event);
+    void notify(RangeId range, WatchEvent event);
     void tidy();
 
     World& world_;

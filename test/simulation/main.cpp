@@ -78,7 +78,7 @@ bool parse(std::vector<char const*> const& arguments, Options& options)
     return true;
 }
 
-void tell(World& world, Plan const& plan, Outcome const& outcome, bool full)
+void notify(World& world, Plan const& plan, Outcome const& outcome, bool full)
 {
     auto const& violation = outcome.violation;
     std::cout << "VIOLATION of " << name_of(violation.rule) << " by seed " << plan.seed << " at "
@@ -168,7 +168,7 @@ int main(int count, char** arguments)
         if (outcome.violation.rule == Rule::none)
             continue;
         if (++violations == 1 || options.full)
-            tell(world, plan, outcome, options.full);
+            notify(world, plan, outcome, options.full);
         else
             std::cout << name_of(outcome.violation.rule) << " by seed " << seed << ": " << outcome.violation.text
                       << "\n";

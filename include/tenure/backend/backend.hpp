@@ -19,6 +19,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -99,6 +100,9 @@ struct Failure {
     /** The request may have taken effect, or may still do so. */
     [[nodiscard]] bool may_take_effect() const noexcept { return effect == Effect::unknown; }
 };
+
+/** The name of the enumerator, for logs. */
+[[nodiscard]] TENURE_API std::string_view to_string(Failure::Effect effect) noexcept;
 
 /** True if a reply of any kind is a failure with this effect. */
 template <class Reply>
@@ -182,6 +186,9 @@ enum class Waits : std::uint8_t {
     /// a busy answer puts this store in front of the line: a release had named it, but another claim was faster
     in_front
 };
+
+/** The name of the enumerator, for logs. */
+[[nodiscard]] TENURE_API std::string_view to_string(Waits waits) noexcept;
 
 /** Asks for one key of a range, for one owner. */
 struct ClaimRequest {
@@ -296,6 +303,9 @@ enum class WatchEvent {
     unavailable
 };
 
+/** The name of the enumerator, for logs. */
+[[nodiscard]] TENURE_API std::string_view to_string(WatchEvent event) noexcept;
+
 /** Why a range is watched. */
 enum class WatchAs {
     /// to claim a key of it: releases name waiters in line, and announce nothing while there are no waiters
@@ -303,6 +313,9 @@ enum class WatchAs {
     /// to follow all changes: each release is announced while an observer watches
     observer
 };
+
+/** The name of the enumerator, for logs. */
+[[nodiscard]] TENURE_API std::string_view to_string(WatchAs as) noexcept;
 
 /** A subscription; destroying it ends it, and its handler is not called afterwards. */
 class TENURE_API Watch

@@ -114,11 +114,5 @@ template <detail::ExecutionContext Context>
 {
     return make_runtime(context.get_executor(), options);
 }
-/** Overload with default `StoreOptions`, which takes the executor of a context. */
-template <detail::ExecutionContext Context>
-[[nodiscard]] std::shared_ptr<Runtime> make_runtime(Context& context)
-{
-    return make_runtime(context.get_executor());
-}
 
 } // namespace tenure::backend

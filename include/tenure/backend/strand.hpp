@@ -53,13 +53,13 @@ public:
     template <class Function>
     void execute(Function&& function) const
     {
-        if (!never_blocks_)
-            if (Turn const turn(*this); turn.begun()) {
-                std::decay_t<Function> here(std::forward<Function>(function));
-                here();
-                return;
-            }
-        enqueue(OneShot<void()>(std::forward<Function>(function)), never_blocks_);
+        auto const run = [](void const* argument) {
+            auto* const given = static_cast<std::remove_reference_t<Function>*>(const_cast<void*>(argument));
+            std::decay_t<Function> here(std::forward<Function>(*given));
+            here();
+        };
+        if (never_blocks_ || !run_here(run, std::addressof(function)))
+            enqueue(OneShot<void()>(std::forward<Function>(function)), never_blocks_);
     }
 
     /** Runs the task after the caller has returned. */
@@ -93,38 +93,8 @@ public:
 private:
     class TENURE_LOCAL State;
     class TENURE_LOCAL Drain;
+    class TENURE_LOCAL Turn;
     using StatePtr = std::shared_ptr<State>;
-
-    /** On the stack, while this thread is in the strand. */
-    class Turn
-    {
-    public:
-        /** Begins if allowed: this thread is in the strand already, or the strand is idle and the executor may run
-         * functions inline. */
-        explicit Turn(Strand const& strand);
-        Turn(Turn const&) = delete;
-        Turn& operator=(Turn const&) = delete;
-        ~Turn();
-
-        [[nodiscard]] bool begun() const noexcept { return begun_; }
-
-    private:
-        friend Strand;
-        struct Owned {
-        };
-
-        /** This thread owns the strand already, to run its queue. */
-        Turn(StatePtr const& state, Owned) noexcept;
-        [[nodiscard]] static bool is_in(State const& state) noexcept;
-        void begin(StatePtr const& state) noexcept;
-
-        static thread_local Turn* innermost;
-
-        /// null within another turn on the same strand; the outer turn leaves the strand
-        StatePtr state_;
-        Turn* outer_ = nullptr;
-        bool begun_ = false;
-    };
 
     Strand(StatePtr state, bool never_blocks) noexcept
         : state_(std::move(state))
@@ -134,6 +104,8 @@ private:
 
     [[nodiscard]] static StatePtr make_state(boost::asio::any_io_executor const& executor);
     void enqueue(OneShot<void()> task, bool never_blocks) const;
+    /** Calls the function if it may run inside this call. @returns false if it may not */
+    [[nodiscard]] bool run_here(void (*function)(void const*), void const* argument) const;
 
     StatePtr state_;
     bool never_blocks_ = false;

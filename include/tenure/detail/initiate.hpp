@@ -31,6 +31,28 @@ inline constexpr bool may_be_token =
     !std::is_convertible_v<T, std::string_view> &&
     !is_one_of<T, AcquireOptions, HolderOptions, LeaseOptions, StoreOptions, ViewOptions>;
 
+template <class T>
+concept HasOneCall = requires { &T::operator(); };
+
+template <class Signature>
+struct Takes;
+template <class... Results>
+struct Takes<void(Results...)> {
+    template <class Handler>
+    static constexpr bool by = std::is_invocable_v<Handler, Results...>;
+};
+
+/** False for a function or a function object with one call operator that does not take the results. Other objects are
+ *  tokens, or fit any results. */
+template <class T, class Signature>
+consteval bool may_take()
+{
+    if constexpr (HasOneCall<T> || std::is_function_v<std::remove_pointer_t<T>>)
+        return Takes<Signature>::template by<T>;
+    else
+        return true;
+}
+
 /** Replaces an operation whose arguments failed a static_assert, so that the assertion is the only error. */
 struct InitiateNothing {
     template <class... Arguments>
@@ -71,7 +93,12 @@ auto initiate(State const& state, CompletionToken&& completion, Arguments&&... a
         is_token,
         "tenure: the last argument of an operation is a completion token, such as boost::asio::use_awaitable or a "
         "handler. Options and durations come before it, and a wait for `async_acquire` is its first argument");
-    if constexpr (is_token)
+    constexpr bool takes_results = may_take<std::decay_t<CompletionToken>, Signature>();
+    static_assert(
+        !is_token || takes_results,
+        "tenure: the handler must be callable with the results of the operation: see `Completion signature` in its "
+        "documentation, for example void(error_code, Lease) for Lock::async_acquire");
+    if constexpr (is_token && takes_results)
         return boost::asio::async_initiate<CompletionToken, Signature>(
             Initiate<start, executor_of, State>{state}, completion, std::forward<Arguments>(arguments)...);
     else

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <tenure/detail/handler_executor.hpp>
+#include <tenure/detail/handler_memory.hpp>
 #include <tenure/detail/on_cancel.hpp>
+#include <tenure/error.hpp>
 #include <tenure/options.hpp>
 #include <tenure/with_lease.hpp>
 
@@ -17,6 +19,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace tenure::detail
@@ -28,30 +31,54 @@ template <class Source, class Work, class Handler>
 class RunHeld : public std::enable_shared_from_this<RunHeld<Source, Work, Handler>>
 {
     using LeaseType = typename Source::lease_type;
+    static constexpr bool has_tasks = takes_tasks<Work, LeaseType>;
 
 public:
-    RunHeld(Source source, AcquireOptions const& options, Work work, Handler handler)
+    RunHeld(Source source, AcquireOptions const& options, Work work, Handler& handler)
         : source_(std::move(source))
         , options_(options)
-        , work_(std::move(work))
+        , work_(kept(std::move(work)))
+        , completes_on_(completion_executor(handler, source_.get_executor()))
+        , strand_(handler_executor(handler, source_.get_executor()))
         , handler_(std::move(handler))
-        , completes_on_(completion_executor(handler_, source_.get_executor()))
-        , strand_(handler_executor(handler_, source_.get_executor()))
     {
     }
 
-    void start()
+    static void start(std::shared_ptr<RunHeld> self)
     {
-        auto self = this->shared_from_this();
         auto cancel = [weak = std::weak_ptr(self)](boost::asio::cancellation_type type) {
             if (auto alive = weak.lock())
-                boost::asio::dispatch(alive->strand_, [alive, type] { alive->cancel(type); });
+                boost::asio::dispatch(alive->strand_, [weak, type] {
+                    if (auto running = weak.lock())
+                        running->cancel(type);
+                });
         };
-        on_cancel(boost::asio::get_associated_cancellation_slot(handler_), every_cancellation, std::move(cancel));
-        boost::asio::dispatch(strand_, [self] { self->acquire(); });
+        on_cancel(boost::asio::get_associated_cancellation_slot(self->handler_), every_cancellation, std::move(cancel));
+        auto const strand = self->strand_;
+        boost::asio::dispatch(strand, [self = std::move(self)] { self->acquire(); });
     }
 
+    /** For `make_in_handler_memory`. */
+    [[nodiscard]] Handler take_handler() noexcept { return std::move(handler_); }
+
 private:
+    [[nodiscard]] static auto kept(Work work)
+    {
+        if constexpr (has_tasks)
+            return SharedWork<Work>{std::make_shared<Work>(std::move(work))};
+        else
+            return work;
+    }
+
+    /** The work for one lease. */
+    [[nodiscard]] auto work_once()
+    {
+        if constexpr (has_tasks)
+            return work_;
+        else
+            return std::ref(work_);
+    }
+
     void cancel(boost::asio::cancellation_type type)
     {
         // The work has side effects: it decides on its own whether `total` ends it, and with it the run.
@@ -68,14 +95,15 @@ private:
 
     void acquire()
     {
-        source_.async_acquire(options_, step([self = this->shared_from_this()](error_code error, LeaseType lease) {
-                                  if (error)
-                                      self->complete(std::make_exception_ptr(boost::system::system_error(error)));
-                                  else if (self->cancelled_)
-                                      self->complete(aborted());
-                                  else
-                                      self->run(std::move(lease));
-                              }));
+        auto acquired = [self = this->shared_from_this()](error_code error, LeaseType lease) mutable {
+            if (error)
+                complete(std::move(self), exception_of(error));
+            else if (self->cancelled_)
+                complete(std::move(self), aborted());
+            else
+                self->run(std::move(lease));
+        };
+        source_.async_acquire(options_, step(std::move(acquired)));
     }
 
     void run(LeaseType lease)
@@ -83,14 +111,16 @@ private:
         auto token = lease.token();
         working_ = true;
         async_with_lease(
-            std::move(lease), std::ref(work_),
-            step([self = this->shared_from_this(), token = std::move(token)](std::exception_ptr failure) {
+            std::move(lease), work_once(),
+            step([self = this->shared_from_this(), token = std::move(token)](std::exception_ptr failure) mutable {
                 self->working_ = false;
+                // the token ends here, because the user's handler may end the context
+                bool const lost = tenure::is_loss(std::exchange(token, CancellationToken()).reason());
                 // the work may have lost another lease
-                if (!is_loss(failure) || !tenure::is_loss(token.reason()))
-                    self->complete(failure);
+                if (!lost || !is_loss(failure))
+                    complete(std::move(self), failure);
                 else if (self->cancelled_)
-                    self->complete(aborted());
+                    complete(std::move(self), aborted());
                 else
                     self->acquire();
             }));
@@ -98,7 +128,7 @@ private:
 
     [[nodiscard]] static std::exception_ptr aborted()
     {
-        return std::make_exception_ptr(boost::system::system_error(boost::asio::error::operation_aborted));
+        return std::make_exception_ptr(tenure::error(boost::asio::error::operation_aborted));
     }
 
     [[nodiscard]] static bool is_loss(std::exception_ptr const& failure)
@@ -114,24 +144,29 @@ private:
         }
     }
 
-    void complete(std::exception_ptr failure)
+    /** @param self  the last owner: this object is freed before the handler is called */
+    static void complete(std::shared_ptr<RunHeld> self, std::exception_ptr failure)
     {
-        if (auto slot = boost::asio::get_associated_cancellation_slot(handler_); slot.is_connected())
+        if (auto slot = boost::asio::get_associated_cancellation_slot(self->handler_); slot.is_connected())
             slot.clear();
-        auto handler = std::make_shared<Handler>(std::move(handler_));
-        boost::asio::dispatch(
-            completes_on_, [handler, failure = std::move(failure)] { std::move (*handler)(failure); });
+        auto const executor = std::move(self->completes_on_);
+        auto handler = std::move(self->handler_);
+        self.reset();
+        boost::asio::dispatch(executor, [handler = std::move(handler), failure = std::move(failure)]() mutable {
+            std::move(handler)(std::move(failure));
+        });
     }
 
     Source source_;
     AcquireOptions options_;
-    Work work_;
-    Handler handler_;
+    /// shared with tasks, which may go on after the run
+    std::conditional_t<has_tasks, SharedWork<Work>, Work> work_;
     /// the handler's executor; kept running until the handler is called
     decltype(completion_executor(
         std::declval<Handler const&>(), std::declval<boost::asio::any_io_executor const&>())) completes_on_;
     /// everything here runs on it
     boost::asio::strand<boost::asio::any_io_executor> strand_;
+    Handler handler_;
     /// cancels the current step
     boost::asio::cancellation_signal cancel_step_;
     /// the caller cancelled: no further step
@@ -144,7 +179,7 @@ inline constexpr auto executor_of_run = [](auto const& source) { return source.g
 
 inline constexpr auto start_run = [](auto source, AcquireOptions const& options, auto work, auto handler) {
     using Run = RunHeld<decltype(source), decltype(work), decltype(handler)>;
-    std::make_shared<Run>(std::move(source), options, std::move(work), std::move(handler))->start();
+    Run::start(make_in_handler_memory<Run>(handler, std::move(source), options, std::move(work), handler));
 };
 
 } // namespace tenure::detail

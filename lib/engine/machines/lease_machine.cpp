@@ -95,7 +95,7 @@ CancelReason LeaseMachine::what_time_says(Instant now) noexcept
     return CancelReason::none;
 }
 
-LeaseMachine::Step LeaseMachine::look_again() const noexcept
+LeaseMachine::Step LeaseMachine::reschedule() const noexcept
 {
     auto look = std::min(fires_at(), next_renewal_);
     if (auto const oldest = oldest_unanswered(); !at_risk_ && oldest != Instant::max())
@@ -128,7 +128,7 @@ LeaseMachine::Step LeaseMachine::tick(Instant now, Clock::duration slack)
         renewal = begin_attempt(now);
         next_renewal_ = Instant::max();
     }
-    auto step = look_again();
+    auto step = reschedule();
     step.renew = renewal;
     return step;
 }
@@ -138,7 +138,7 @@ LeaseMachine::renewed(AttemptId id, milliseconds granted, Instant since, Instant
 {
     auto const attempt = std::ranges::find(attempts_, id, &Attempt::id);
     if (ended_ || attempt == attempts_.end())
-        return ended_ ? Step{} : look_again();
+        return ended_ ? Step{} : reschedule();
     auto const shortest = attempt->shortest;
     longest_answered_ = attempt->longest;
     attempts_.erase(attempt);
@@ -146,7 +146,7 @@ LeaseMachine::renewed(AttemptId id, milliseconds granted, Instant since, Instant
         return fire(reason);
     // an answer to a request with the earlier ttl proves ownership, but not the new ttl
     if (id <= outdated_)
-        return look_again();
+        return reschedule();
 
     // an attempt with a shorter ttl may take effect later, or has done so
     auto const usable = std::min({granted, shortest, shortest_unknown_});
@@ -162,7 +162,7 @@ LeaseMachine::renewed(AttemptId id, milliseconds granted, Instant since, Instant
     at_risk_ = false;
     if (terms_.renewal == Renewal::automatic)
         next_renewal_ = since + interval(usable, random);
-    auto step = look_again();
+    auto step = reschedule();
     step.renewed = true;
     return step;
 }
@@ -171,7 +171,7 @@ LeaseMachine::Step LeaseMachine::failed(AttemptId id, bool may_take_effect, Inst
 {
     auto const attempt = std::ranges::find(attempts_, id, &Attempt::id);
     if (ended_ || attempt == attempts_.end())
-        return ended_ ? Step{} : look_again();
+        return ended_ ? Step{} : reschedule();
     bool const superseded = attempt->superseded;
     if (may_take_effect) {
         shortest_unknown_ = std::min(shortest_unknown_, attempt->ttl);
@@ -181,7 +181,7 @@ LeaseMachine::Step LeaseMachine::failed(AttemptId id, bool may_take_effect, Inst
     if (auto const reason = what_time_says(now); reason != CancelReason::none)
         return fire(reason);
     if (superseded)
-        return look_again();
+        return reschedule();
 
     at_risk_ = true;
     if (terms_.cancel_when == CancelWhen::first_failed_renewal)
@@ -195,7 +195,7 @@ LeaseMachine::Step LeaseMachine::failed(AttemptId id, bool may_take_effect, Inst
         next_renewal_ = std::min(next_renewal_, in_time(now + backoff + fraction_of(backoff / 2, random), now));
     }
     ++failures_;
-    return look_again();
+    return reschedule();
 }
 
 LeaseMachine::Step LeaseMachine::disowned()
@@ -220,7 +220,7 @@ LeaseMachine::Step LeaseMachine::renew_now(milliseconds ttl, Instant now)
     auto const renewal = begin_attempt(now);
     if (terms_.renewal == Renewal::automatic)
         next_renewal_ = Instant::max();
-    auto step = look_again();
+    auto step = reschedule();
     step.renew = renewal;
     return step;
 }
@@ -230,13 +230,13 @@ LeaseMachine::Step LeaseMachine::reachable(Instant now) noexcept
     if (ended_)
         return {};
     if (terms_.renewal != Renewal::automatic)
-        return look_again();
+        return reschedule();
     if (failures_ > 0)
         next_renewal_ = std::min(next_renewal_, now);
     // the new connection may be to another server than the one that has not answered yet
     if (oldest_unanswered() != Instant::max())
         next_renewal_ = std::min(next_renewal_, std::max(now, attempts_.back().sent + patience()));
-    return look_again();
+    return reschedule();
 }
 
 } // namespace tenure::engine

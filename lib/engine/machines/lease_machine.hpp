@@ -94,7 +94,7 @@ private:
     };
 
     [[nodiscard]] AttemptId begin_attempt(Instant now);
-    [[nodiscard]] Step look_again() const noexcept;
+    [[nodiscard]] Step reschedule() const noexcept;
     [[nodiscard]] Step fire(CancelReason reason) noexcept;
     /** Cancels if the time is over, and otherwise marks the lease at risk if an answer is overdue. */
     [[nodiscard]] CancelReason what_time_says(Instant now) noexcept;

@@ -5,6 +5,8 @@
 #include <tenure/clock.hpp>
 #include <tenure/options.hpp>
 
+#include <boost/system/error_code.hpp>
+
 #include <chrono>
 #include <optional>
 #include <string>
@@ -53,7 +55,7 @@ void check_reuse_after(
 
 /** The reason why a lease cannot be detached. */
 struct Refusal {
-    error_code error;
+    boost::system::error_code error;
     /// the end of a sentence
     std::string words;
 };

@@ -18,7 +18,8 @@ namespace tenure::engine
  *  3. A failed request is repeated after a pause, which begins with 10 ms and doubles up to 640 ms.
  *  4. An unanswered request is repeated only when a new connection works, and once it is a second old.
  *  5. A failed request is repeated as soon as a new connection works.
- *  6. If the store has no users left, a request ends a second after its beginning, or 250 ms from now if that is later.
+ *  6. If the store has no users left, or is being closed and the lease was lost, a request ends a second after its
+ *     beginning, or 250 ms from now if that is later.
  *  7. "Not the owner" means `was_lost` only if no other request can have freed the key.
  *  8. If an earlier request may have kept a key, which may have expired since, "not the owner" means `unconfirmed`. */
 class ReleaseMachine
@@ -46,7 +47,7 @@ public:
     [[nodiscard]] ReleaseOutcome disowned();
     /** A new connection to the store works. */
     [[nodiscard]] Step reachable(Instant now);
-    /** The store has no users left. Unset: it ends as early in any case. */
+    /** Rule 6 applies from now on. Unset: it ends as early in any case. */
     [[nodiscard]] std::optional<Step> hurry(Instant now);
     /** The store is closed: it is over, and no event may follow. */
     void end() noexcept { ended_ = true; }

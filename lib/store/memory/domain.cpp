@@ -142,10 +142,10 @@ Released Domain::announce(
     Instant now, StoreName own)
 {
     auto const named = lines_.name_first(range, freed, now);
-    auto const news = news_of(range, keys, named);
+    auto const notifications = notifications_of(range, keys, named);
     lock.unlock();
-    for (auto const& [tell, event] : news)
-        tell(event);
+    for (auto const& [notify, event] : notifications)
+        notify(event);
     return {std::ranges::any_of(named, [&](StoreName one) { return one != own; })};
 }
 
@@ -251,10 +251,10 @@ std::size_t Domain::size() const
     return entries_.size();
 }
 
-std::uint64_t Domain::subscribe(std::function<void(WatchEvent)> tell, KeyRange range, WatchAs as, StoreName store)
+std::uint64_t Domain::subscribe(std::function<void(WatchEvent)> notify, KeyRange range, WatchAs as, StoreName store)
 {
     std::lock_guard const lock(mutex_);
-    subscriptions_.emplace(++last_subscription_, Subscription{std::move(tell), std::move(range), as, store});
+    subscriptions_.emplace(++last_subscription_, Subscription{std::move(notify), std::move(range), as, store});
     return last_subscription_;
 }
 
@@ -264,10 +264,10 @@ void Domain::unsubscribe(std::uint64_t id)
     subscriptions_.erase(id);
 }
 
-Domain::News
-Domain::news_of(KeyRange const& range, std::vector<std::string> const& keys, std::vector<StoreName> const& named) const
+Domain::News Domain::notifications_of(
+    KeyRange const& range, std::vector<std::string> const& keys, std::vector<StoreName> const& named) const
 {
-    News news;
+    News notifications;
     for (auto const& [id, subscription] : subscriptions_) {
         bool const waits = subscription.as == WatchAs::waiter;
         // The store has left the line, so it is notified even if its smaller pool lacks this key.
@@ -277,11 +277,12 @@ Domain::news_of(KeyRange const& range, std::vector<std::string> const& keys, std
             return store::index_of(subscription.range, key).has_value();
         };
         if (is_named)
-            news.emplace_back(subscription.tell, WatchEvent::our_turn);
+            notifications.emplace_back(subscription.notify, WatchEvent::our_turn);
         else if (std::ranges::any_of(keys, covered))
-            news.emplace_back(subscription.tell, waits && !named.empty() ? WatchEvent::others_turn : WatchEvent::hint);
+            notifications.emplace_back(
+                subscription.notify, waits && !named.empty() ? WatchEvent::others_turn : WatchEvent::hint);
     }
-    return news;
+    return notifications;
 }
 
 namespace

@@ -93,7 +93,7 @@ public:
     /** Registers `tell`, which is called on the releasing thread for each release with notifications. It must only
      *  post. */
     [[nodiscard]] std::uint64_t
-    subscribe(std::function<void(WatchEvent)> tell, KeyRange range, WatchAs as, StoreName store);
+    subscribe(std::function<void(WatchEvent)> notify, KeyRange range, WatchAs as, StoreName store);
     void unsubscribe(std::uint64_t id);
 
 private:
@@ -116,7 +116,7 @@ private:
     static void keep(Entry& entry, std::chrono::milliseconds keep_for, Instant now);
 
     struct Subscription {
-        std::function<void(WatchEvent)> tell;
+        std::function<void(WatchEvent)> notify;
         KeyRange range;
         WatchAs as;
         StoreName store;
@@ -129,8 +129,8 @@ private:
     [[nodiscard]] Released announce(
         std::unique_lock<std::mutex> lock, KeyRange const& range, std::vector<std::string> const& keys,
         std::size_t freed, Instant now, StoreName own);
-    [[nodiscard]] News
-    news_of(KeyRange const& range, std::vector<std::string> const& keys, std::vector<StoreName> const& named) const;
+    [[nodiscard]] News notifications_of(
+        KeyRange const& range, std::vector<std::string> const& keys, std::vector<StoreName> const& named) const;
 
     std::uint64_t const fork_generation_ = fork_generation();
     mutable std::mutex mutex_;

@@ -49,14 +49,14 @@ public:
         case WatchEvent::hint:
         case WatchEvent::our_turn:
         case WatchEvent::others_turn:
-            tell(WatchEvent::hint);
+            notify(WatchEvent::hint);
             break;
         case WatchEvent::interrupted:
         case WatchEvent::unavailable:
             rest();
             // before `in_force` the handler needs no notification of an interruption
             if (event == WatchEvent::unavailable || std::exchange(told_, false))
-                tell(event);
+                notify(event);
             break;
         }
     }
@@ -78,7 +78,7 @@ private:
     void write()
     {
         if (!server_->may_write_watched()) {
-            tell_in_force();
+            notify_in_force();
             return;
         }
         timer_.after(between_attempts, weak_from_this(), &WatchedKey::write);
@@ -107,18 +107,18 @@ private:
             timer_.after(between_writes, weak_from_this(), &WatchedKey::write);
             if (told_ && lapsed)
                 // the key was missing for a while, and releases were not published
-                tell(WatchEvent::hint);
+                notify(WatchEvent::hint);
         }
-        tell_in_force();
+        notify_in_force();
     }
 
-    void tell_in_force()
+    void notify_in_force()
     {
         if (!std::exchange(told_, true))
-            tell(WatchEvent::in_force);
+            notify(WatchEvent::in_force);
     }
 
-    void tell(WatchEvent event)
+    void notify(WatchEvent event)
     {
         // a copy, because the handler may end the watch
         if (auto const handler = handler_)

@@ -146,7 +146,7 @@ Failure failure_of(ServerContext& server, Outcome const& outcome, std::string_vi
 {
     if (outcome.delivery != Delivery::answered)
         return outcome.undelivered();
-    return outcome.reply.is_error() ? server.refuse(outcome.reply, what) : nonsense(server, what);
+    return outcome.reply.is_error() ? server.refuse(outcome.reply, what) : malformed_reply(server, what);
 }
 
 Failure failure_of_release(ServerContext& server, Outcome const& outcome, std::string_view what)
@@ -171,9 +171,9 @@ bool is_command_unavailable(Outcome const& outcome)
     return outcome.refused() && is_command_unavailable(outcome.reply.as_string());
 }
 
-Failure nonsense(ServerContext& server, std::string_view what)
+Failure malformed_reply(ServerContext& server, std::string_view what)
 {
-    server.channel()->distrust("a malformed reply");
+    server.channel()->invalidate("a malformed reply");
     return Failure::unknown(errc::protocol_error, server.where() + ": " + std::string(what) + ": malformed reply");
 }
 

@@ -163,7 +163,7 @@ template <class Reply>
 }
 
 /** Makes the failure of a request with a malformed reply: it may have taken effect. Drops the connection. */
-[[nodiscard]] Failure nonsense(ServerContext& server, std::string_view what);
+[[nodiscard]] Failure malformed_reply(ServerContext& server, std::string_view what);
 
 /** Records that the line was refused, if the error text says that a permission is missing. Other errors concern this
  *  call alone. */

@@ -191,7 +191,7 @@ asio::awaitable<void> operation(std::string const& name, tenure::Store store, mi
         return wait_for_slot(std::move(store), ttl);
     if (name == "async_run")
         return run_in_pool(std::move(store), ttl, stage);
-    if (name == "with_lease")
+    if (name == "async_with_lease")
         return work_under_lease(std::move(store), ttl, stage);
     if (name == "release")
         return release(std::move(store), ttl, stage);

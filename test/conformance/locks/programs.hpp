@@ -40,7 +40,7 @@ public:
 
     [[nodiscard]] Store open(std::string worker_name)
     {
-        auto runtime = backend::make_runtime(context_);
+        auto runtime = backend::make_runtime(context_.get_executor());
         auto backend = subject_->connect(runtime);
         no_detach_ = backend->capabilities().no_detach;
         return {std::move(runtime), std::move(backend), StoreOptions{.worker_name = std::move(worker_name)}};

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 BLOCK = re.compile(r"^```cpp\n(.*?)^```", re.S | re.M)
-FUNCTION = re.compile(r"^(?!auto |co_)[\w:<>]+ \w+\([^;]*\)\n\{", re.M)
+FUNCTION = re.compile(r"^(?!auto |co_)[\w:<>]+ \w+\([^;]*\)\n(?:\{|try )", re.M)
 FEWEST = 12
 
 
@@ -26,6 +26,8 @@ def translation_unit(pages):
             count += 1
             block = match.group(1)
             line = text.count("\n", 0, match.start(1)) + 1
+            # prelude.hpp has them
+            block = re.sub(r"^#include .*$", "", block, flags=re.M)
             here = f'#line {line} "{page}"\n{block}'
             needs_prometheus = "prometheus::" in block
             if needs_prometheus:

@@ -47,7 +47,7 @@ public:
         : domain_(link->domain_)
         , handler_(std::make_shared<std::function<void(WatchEvent)>>(std::move(handler)))
     {
-        auto tell = [weak = std::weak_ptr(link), handler = std::weak_ptr(handler_)](WatchEvent event) {
+        auto notify = [weak = std::weak_ptr(link), handler = std::weak_ptr(handler_)](WatchEvent event) {
             auto const alive = weak.lock();
             if (alive && alive->reachable_)
                 alive->later(alive->any_delay(), [handler, event] {
@@ -55,10 +55,10 @@ public:
                         (*listening)(event);
                 });
         };
-        id_ = domain_->subscribe(tell, range, as, link->name_);
+        id_ = domain_->subscribe(notify, range, as, link->name_);
         std::erase_if(link->watching_, [](auto const& one) { return one.expired(); });
         link->watching_.push_back(handler_);
-        tell(WatchEvent::in_force);
+        notify(WatchEvent::in_force);
     }
     Subscription(Subscription const&) = delete;
     Subscription& operator=(Subscription const&) = delete;
@@ -261,8 +261,8 @@ void Link::set_loses(bool requests, bool replies)
 
 void Link::report_reachable()
 {
-    for (auto const& tell : on_reachable_)
-        later({}, tell);
+    for (auto const& notify : on_reachable_)
+        later({}, notify);
 }
 
 bool Link::knows_of_loss(std::string const& owner) const

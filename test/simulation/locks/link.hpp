@@ -58,7 +58,7 @@ private:
     [[nodiscard]] Clock::duration any_delay();
     void report_reachable();
     [[nodiscard]] bool troubled() const noexcept { return !reachable_ || loses_requests_ || loses_replies_; }
-    void tell(WatchEvent event, std::function<void(WatchEvent)> const& handler);
+    void notify(WatchEvent event, std::function<void(WatchEvent)> const& handler);
     /** Runs the task after a while, unless the process has crashed by then. */
     void later(Clock::duration delay, Task task);
 

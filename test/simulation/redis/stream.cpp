@@ -73,7 +73,7 @@ public:
         process_.on_strand([self = shared_from_this()] {
             self->telling_ = false;
             if (self->events_ != nullptr)
-                self->tell_bytes();
+                self->notify_bytes();
         });
     }
 
@@ -88,7 +88,7 @@ public:
 private:
     [[nodiscard]] static redis::StreamError explain(error_code error) { return {error, {}, false}; }
 
-    void tell_bytes()
+    void notify_bytes()
     {
         error_code error;
         input_ = network_.take(connection_, error);

@@ -44,7 +44,7 @@ public:
     void read() override
     {
         reading_ = true;
-        tell_bytes();
+        notify_bytes();
     }
     std::size_t write_now(std::string_view bytes) override
     {
@@ -69,7 +69,7 @@ public:
     {
         later(delay(), [bytes = std::move(bytes)](Connection& self) {
             self.output_ += bytes;
-            self.tell_bytes();
+            self.notify_bytes();
         });
     }
 
@@ -123,7 +123,7 @@ private:
                 self.events_->on_written({}, size, std::exchange(self.rest_, {}));
             });
     }
-    void tell_bytes()
+    void notify_bytes()
     {
         if (!reading_ || output_.empty())
             return;

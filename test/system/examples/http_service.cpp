@@ -165,7 +165,7 @@ TEST_CASE_METHOD(
     }
     // clients in the middle of a request got their answer
     CHECK(told > 0);
-    REQUIRE(eventually([&] { return instance.process.count("drained") == 1; }));
+    REQUIRE(eventually([&] { return instance.process.count("stops listening") == 1; }));
     CHECK_FALSE(HttpClient(instance.port).connected());
 
     server.resume();
@@ -196,7 +196,7 @@ TEST_CASE_METHOD(RedisTest, "a third HTTP instance listens only after one of two
     auto const range = numbered_keys("http:", 2);
     auto const states = soon(operations.store().async_inspect(range, asio::use_future));
     (void)soon(operations.store().async_evict(states.at(0), "test", asio::use_future));
-    REQUIRE(eventually([&] { return first.process.count("drained") == 1; }, http_ttl));
+    REQUIRE(eventually([&] { return first.process.count("stops listening") == 1; }, http_ttl));
     // the two wait for the slot of the evicted lease
     auto const listening = [&] {
         return first.process.count("listens under slot") - 1 + third.process.count("listens under slot");

@@ -62,7 +62,7 @@ TEST_CASE_METHOD(RedisTest, "a process stopped for twice the ttl sees at once th
         holder.signal(SIGUSR1);
         holder.resume();
         CHECK(holder.wait_for(20s).value_or(ExitStatus{}).code == 0);
-        CHECK_THAT(content(output), ContainsSubstring("valid 0 cancelled 1 state lost release was lost"));
+        CHECK_THAT(content(output), ContainsSubstring("valid 0 cancelled 1 state lost release was_lost"));
         CHECK(next.valid());
         CHECK(server.client().get("paused") == next.owner());
         CHECK(RunningStore::release(next) == ReleaseOutcome::released);

@@ -51,7 +51,7 @@ public:
     }
 
     /** Does what the command says; the answer is what came of it. */
-    std::string tell(std::string const& command)
+    std::string notify(std::string const& command)
     {
         client_.call("RPUSH", "commands", command);
         auto const answer = client_.call("BLPOP", "answers", 50);
@@ -97,21 +97,21 @@ TEST_CASE("a lock that Redisson holds is waited for and then acquired, a hundred
     auto const lock = running.lock("job", 5s);
     auto slowest = 0ms;
     for (int round = 0; round < 100; ++round) {
-        REQUIRE(redisson.tell("lock") == "locked");
+        REQUIRE(redisson.notify("lock") == "locked");
         CHECK(redis.call("TYPE", "job").text == "hash");
         auto waiting = lock.async_acquire({.wait = 30s}, as_future);
         // every tenth time for longer than the lock would live without Redisson's renewals
         auto const held = round % 10 == 0 ? 2 * RedissonHolder::watchdog : 50ms;
         REQUIRE(waiting.wait_for(held) == std::future_status::timeout);
         auto const unlock = std::chrono::steady_clock::now();
-        REQUIRE(redisson.tell("unlock") == "unlocked");
+        REQUIRE(redisson.notify("unlock") == "unlocked");
         auto [error, lease] = soon(std::move(waiting));
         REQUIRE_FALSE(error);
         slowest = std::max(
             slowest, std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - unlock));
         CHECK(redis.call("TYPE", "job").text == "string");
         if (round % 10 == 0)
-            CHECK_THAT(redisson.tell("try"), ContainsSubstring("refused") && ContainsSubstring("WRONGTYPE"));
+            CHECK_THAT(redisson.notify("try"), ContainsSubstring("refused") && ContainsSubstring("WRONGTYPE"));
         CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
     }
     WARN("acquired at most " << slowest.count() << " ms after Redisson was told to unlock");

@@ -118,7 +118,7 @@ TEST_CASE_METHOD(
         auto const range = named_key(key(number));
         auto const [error, states] = soon(other.store().async_inspect(range, as_future));
         REQUIRE_FALSE(error);
-        auto const [refused, evicted] = soon(other.store().async_evict(states.at(0), "somebody", as_future));
+        auto const [refused, evicted] = soon(other.store().async_evict(states.at(0), "operator", as_future));
         REQUIRE_FALSE(refused);
     };
     auto const remove = [&](std::size_t number) { REQUIRE(person.remove(path(number))); };
@@ -159,7 +159,7 @@ TEST_CASE_METHOD(
     REQUIRE(eventually([&] { return held.back().valid_until() > last + renewal_interval; }, 10s));
     for (std::size_t i = 0; i < count; ++i)
         if (!lost.contains(i) && held[i].token().cancelled())
-            FAIL("lease " << i << " was lost: " << to_string(held[i].token().reason()));
+            FAIL("lease " << i << " was lost: " << describe(held[i].token().reason()));
 }
 
 TEST_CASE_METHOD(ZookeeperTest, "the renewals of a thousand leases cost a server a few writes", "[zookeeper][many]")

@@ -153,6 +153,28 @@ TEST_CASE("a lease granted to an acquisition that closing ended is given back be
     CHECK(test.closed == error_code());
 }
 
+TEST_CASE("a store that closes in an outage waits at most a second for the release of a lease that is lost")
+{
+    Closing test;
+    test.hold();
+    // no renewal is answered
+    test.test.runtime->run_for(3s);
+    REQUIRE(test.holder.holding.state() == LeaseState::lost);
+    SECTION("the work ended before")
+    {
+        test.holder.holding.async_release([](error_code, ReleaseOutcome) {});
+        test.test.runtime->run_for(500ms);
+        test.close(60s);
+        CHECK_FALSE(test.closed);
+        test.test.runtime->run_for(500ms);
+    }
+    SECTION("the work goes on")
+    {
+        test.close(60s);
+    }
+    CHECK(test.closed == error_code());
+}
+
 TEST_CASE("of several calls that close a store the earliest timeout counts")
 {
     Closing test;

@@ -176,7 +176,7 @@ asio::awaitable<void> with_a_store(SlotPool pool)
     auto const findings = co_await store.async_examine(2s, asio::use_awaitable);
     CHECK_FALSE(findings.empty());
     auto other = states.at(0);
-    other.owner = "nobody";
+    other.owner = "another-owner";
     auto const [error, remaining] = co_await store.async_evict(other, "test", asio::as_tuple(asio::use_awaitable));
     CHECK(error == errc::lease_lost);
     CHECK(remaining == 0ms);

@@ -21,7 +21,7 @@ using namespace tenure;
 TEST_CASE("a runtime runs on the executor that it was made for")
 {
     asio::io_context context;
-    auto const runtime = backend::make_runtime(context);
+    auto const runtime = backend::make_runtime(context.get_executor());
     CHECK(runtime->user_executor() == context.get_executor());
     bool ran = false;
     runtime->post([&] { ran = true; });

@@ -37,7 +37,7 @@ struct LineTest : ScriptedStore {
         runtime->run_ready();
         return request.waits;
     }
-    void tell(WatchEvent event)
+    void notify(WatchEvent event)
     {
         backend->watch_handler(event);
         runtime->run_ready();
@@ -48,7 +48,7 @@ struct LineTest : ScriptedStore {
         attempt.start(lock, options);
         runtime->run_ready();
         CHECK(answer_claim(Busy{}) == Waits::no);
-        tell(WatchEvent::in_force);
+        notify(WatchEvent::in_force);
         CHECK(answer_claim(Busy{}) == Waits::in_line);
         REQUIRE(backend->claims.empty());
     }
@@ -93,7 +93,7 @@ TEST_CASE("a waiter stands in line from its second claim on, and in front once a
     LineTest test;
     Attempt<Lease> attempt;
     test.line_up(attempt);
-    test.tell(WatchEvent::our_turn);
+    test.notify(WatchEvent::our_turn);
     REQUIRE(test.backend->claims.size() == 1);
     SECTION("the key is its")
     {
@@ -104,13 +104,13 @@ TEST_CASE("a waiter stands in line from its second claim on, and in front once a
     SECTION("another claim was faster")
     {
         CHECK(test.answer_claim(Busy{}) == Waits::in_front);
-        test.tell(WatchEvent::hint);
+        test.notify(WatchEvent::hint);
         CHECK(test.answer_claim(Busy{}) == Waits::in_line);
     }
     SECTION("the claim fails, so its place in front is still to be taken")
     {
         CHECK(test.answer_claim(Failure::refused(make_error_code(errc::store_refused), "READONLY")) == Waits::in_front);
-        test.tell(WatchEvent::hint);
+        test.notify(WatchEvent::hint);
         CHECK(test.answer_claim(Busy{}) == Waits::in_front);
     }
 }
@@ -120,8 +120,8 @@ TEST_CASE("a turn that comes while a claim is under way is taken right after the
     LineTest test;
     Attempt<Lease> attempt;
     test.line_up(attempt);
-    test.tell(WatchEvent::hint);
-    test.tell(WatchEvent::our_turn);
+    test.notify(WatchEvent::hint);
+    test.notify(WatchEvent::our_turn);
     REQUIRE(test.backend->claims.size() == 1);
     CHECK(test.answer_claim(Busy{}) == Waits::in_line);
     REQUIRE(test.backend->claims.size() == 1);
@@ -134,7 +134,7 @@ TEST_CASE("a turn that comes while an acquisition's first claim stands in line i
     LineTest test;
     Attempt<Lease> first;
     test.line_up(first);
-    test.tell(WatchEvent::our_turn);
+    test.notify(WatchEvent::our_turn);
     (void)test.answer_claim(test.grant(3s));
     Attempt<Lease> second;
     auto const begin = [&] {
@@ -146,7 +146,7 @@ TEST_CASE("a turn that comes while an acquisition's first claim stands in line i
     {
         begin();
         test.runtime->run_for(1ms);
-        test.tell(WatchEvent::our_turn);
+        test.notify(WatchEvent::our_turn);
         CHECK(test.answer_claim(Busy{}) == Waits::in_line);
         REQUIRE(test.backend->claims.size() == 1);
         CHECK(test.answer_claim(test.grant(3s)) == Waits::in_front);
@@ -156,7 +156,7 @@ TEST_CASE("a turn that comes while an acquisition's first claim stands in line i
     }
     SECTION("before it was sent: that turn was nobody's")
     {
-        test.tell(WatchEvent::our_turn);
+        test.notify(WatchEvent::our_turn);
         test.runtime->run_for(1ms);
         begin();
         CHECK(test.answer_claim(Busy{}) == Waits::in_line);
@@ -172,10 +172,10 @@ TEST_CASE("a waiter holds back while others were named, and then asks")
     test.line_up(attempt);
     // so that its backoff is longer than a grace
     for (int round = 0; round < 5; ++round) {
-        test.tell(WatchEvent::hint);
+        test.notify(WatchEvent::hint);
         (void)test.answer_claim(Busy{});
     }
-    test.tell(WatchEvent::others_turn);
+    test.notify(WatchEvent::others_turn);
     test.check_that_it_holds_back();
 }
 
@@ -185,11 +185,11 @@ TEST_CASE("the time for others grows with the time that claims take")
     Attempt<Lease> attempt;
     test.line_up(attempt);
     for (int round = 0; round < 40; ++round) {
-        test.tell(WatchEvent::hint);
+        test.notify(WatchEvent::hint);
         test.runtime->run_for(20ms);
         (void)test.answer_claim(Busy{});
     }
-    test.tell(WatchEvent::others_turn);
+    test.notify(WatchEvent::others_turn);
     test.runtime->run_for(39ms);
     CHECK(test.backend->claims.empty());
     test.runtime->run_for(41ms);
@@ -268,7 +268,7 @@ TEST_CASE("a wait that is over takes the store out of the line, and one that end
     }
     SECTION("granted")
     {
-        test.tell(WatchEvent::our_turn);
+        test.notify(WatchEvent::our_turn);
         (void)test.answer_claim(test.grant(3s));
         CHECK(attempt.error == error_code());
         CHECK(test.backend->lines_left == 0);
@@ -280,7 +280,7 @@ TEST_CASE("a claim that stands in line and is answered after its acquisition gav
     LineTest test;
     Attempt<Lease> attempt;
     test.line_up(attempt);
-    test.tell(WatchEvent::hint);
+    test.notify(WatchEvent::hint);
     attempt.cancel.emit(asio::cancellation_type::terminal);
     test.runtime->run_ready();
     CHECK(test.backend->lines_left == 1);
@@ -293,7 +293,7 @@ TEST_CASE("a turn that ends with the last waiter is lost: later acquisitions joi
     LineTest test;
     Attempt<Lease> first;
     test.line_up(first);
-    test.tell(WatchEvent::our_turn);
+    test.notify(WatchEvent::our_turn);
     CHECK(test.answer_claim(Failure::refused(make_error_code(errc::store_refused), "READONLY")) == Waits::in_front);
     first.cancel.emit(asio::cancellation_type::terminal);
     test.runtime->run_ready();
@@ -302,7 +302,7 @@ TEST_CASE("a turn that ends with the last waiter is lost: later acquisitions joi
     second.start(test.lock);
     test.runtime->run_ready();
     CHECK(test.answer_claim(Busy{}) == Waits::in_line);
-    test.tell(WatchEvent::hint);
+    test.notify(WatchEvent::hint);
     CHECK(test.answer_claim(Busy{}) == Waits::in_line);
 }
 
@@ -311,8 +311,8 @@ TEST_CASE("a claim that was under way when the store was named leaves no place b
     LineTest test;
     Attempt<Lease> attempt;
     test.line_up(attempt);
-    test.tell(WatchEvent::hint);
-    test.tell(WatchEvent::our_turn);
+    test.notify(WatchEvent::hint);
+    test.notify(WatchEvent::our_turn);
     // it may have come to the store before the release, or after another store's claim that followed it
     CHECK(test.answer_claim(Busy{}) == Waits::in_line);
     CHECK(test.answer_claim(test.grant(3s)) == Waits::in_front);
@@ -325,7 +325,7 @@ TEST_CASE("where news stop coming, the store leaves the line")
     LineTest test;
     Attempt<Lease> attempt;
     test.line_up(attempt);
-    test.tell(WatchEvent::unavailable);
+    test.notify(WatchEvent::unavailable);
     CHECK(test.backend->lines_left == 1);
     test.runtime->run_for(1s);
     CHECK(test.answer_claim(Busy{}) == Waits::no);
@@ -336,7 +336,7 @@ TEST_CASE("while others are known to wait, the first claim of an acquisition sta
     LineTest test;
     Attempt<Lease> first;
     test.line_up(first);
-    test.tell(WatchEvent::our_turn);
+    test.notify(WatchEvent::our_turn);
     (void)test.answer_claim(test.grant(3s));
     Attempt<Lease> second;
     second.start(test.lock);
@@ -386,7 +386,7 @@ TEST_CASE("after a release that named another store, this store's acquisitions h
         Attempt<Lease> waiter;
         test.line_up(waiter);
         for (int round = 0; round < 5; ++round) {
-            test.tell(WatchEvent::hint);
+            test.notify(WatchEvent::hint);
             (void)test.answer_claim(Busy{});
         }
         test.release(holder, true);

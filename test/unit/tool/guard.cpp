@@ -67,7 +67,7 @@ public:
             live(plan, inheritance, started);
         news_.write.close();
         REQUIRE(id_ > 0);
-        REQUIRE(tell(news_.read, &news, sizeof news));
+        REQUIRE(notify(news_.read, &news, sizeof news));
         kill_at = started + plan.kill_in;
     }
     ~ForkedKeeper()
@@ -84,7 +84,7 @@ public:
     [[nodiscard]] bool hears(char expected) const
     {
         char heard = 0;
-        return tell(said_.read, &heard, 1) && heard == expected;
+        return notify(said_.read, &heard, 1) && heard == expected;
     }
 
     [[nodiscard]] bool hears_nothing_more() const
@@ -97,7 +97,7 @@ public:
     std::chrono::nanoseconds kill_at{};
 
 private:
-    static bool tell(Descriptor const& from, void* what, std::size_t size)
+    static bool notify(Descriptor const& from, void* what, std::size_t size)
     {
         pollfd waits = {from.number(), POLLIN, 0};
         return ::poll(&waits, 1, 10'000) == 1 && ::read(from.number(), what, size) == static_cast<ssize_t>(size);

@@ -109,14 +109,14 @@ private:
         auto const keys = WatchedKeys{watched_, std::move(look), std::chrono::system_clock::now()};
         bool const is_up = !keys.look.error;
         if (is_up != was_up_ || first_)
-            tell(keys.look.error);
+            notify(keys.look.error);
         was_up_ = is_up;
         first_ = false;
         co_return page_.text(keys);
     }
 
     /** Once for each change. */
-    void tell(error_code error) const
+    void notify(error_code error) const
     {
         if (!error) {
             report_.info(store_.describe() + " answers");

@@ -116,13 +116,13 @@ void GuardedCommand::watch_token(HeldKeys const& held)
         auto const& lost = held.lost();
         if (lost.token().reason() == CancelReason::not_owner) {
             looks_for_cause_ = true;
-            asio::co_spawn(store_.get_executor(), tell_cause(lost.key()), asio::detached);
+            asio::co_spawn(store_.get_executor(), notify_cause(lost.key()), asio::detached);
         }
     });
 }
 
 /** Reports who evicted a lost key, or who holds it now. */
-asio::awaitable<void> GuardedCommand::tell_cause(std::string key)
+asio::awaitable<void> GuardedCommand::notify_cause(std::string key)
 {
     auto const look = co_await look_at_lock(store_, key, cause_limit);
     if (!look.error)

@@ -67,7 +67,7 @@ public:
 
 private:
     void watch_token(HeldKeys const& held);
-    [[nodiscard]] asio::awaitable<void> tell_cause(std::string key);
+    [[nodiscard]] asio::awaitable<void> notify_cause(std::string key);
     [[nodiscard]] Result result_of(Supervision::Result const& result) const;
 
     Store const& store_;

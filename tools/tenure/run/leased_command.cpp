@@ -116,7 +116,7 @@ private:
             co_return asked_to_end_ != 0 ? end_by_signal() : window_taken;
         }
         if (error)
-            co_return co_await tell_end(error);
+            co_return co_await notify_end(error);
         report_.info("holding " + held_.describe() + ", token " + std::to_string(held_[0].fencing_token()));
         auto const result = co_await run_command(std::vector<std::string>());
         if (settings_.window && result.ending.code == success)
@@ -143,14 +143,14 @@ private:
             if (*over || look.error || look.states.front().kind != KeyState::Kind::kept)
                 continue;
             has_been_run_ = true;
-            tell_refusal(look.states.front());
+            notify_refusal(look.states.front());
             cancel_.emit(asio::cancellation_type::terminal);
             co_return;
         }
     }
 
     /** No lease was granted. @return the exit code */
-    asio::awaitable<int> tell_end(error_code error)
+    asio::awaitable<int> notify_end(error_code error)
     {
         if (error != errc::timed_out) {
             report_.error("no lease on " + wait_.names() + ": " + explain(store_, error));
@@ -165,11 +165,11 @@ private:
         if (look.error)
             report_.say("not run: another process runs it in this window, or has run it");
         else
-            tell_refusal(look.states.front());
+            notify_refusal(look.states.front());
         co_return window_taken;
     }
 
-    void tell_refusal(KeyState const& state) const
+    void notify_refusal(KeyState const& state) const
     {
         report_.say(
             "not run: " + settings_.window->describe_refusal(settings_.target.locks.front(), state) + " (" +

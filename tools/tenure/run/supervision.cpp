@@ -125,7 +125,7 @@ void Supervision::follow_leases()
         auto const end_by = std::min(kill_at_, Clock::now() + notice_);
         report_.error(
             "the lease on " + printable(held_.lost().key(), 256) + " is lost (" +
-            std::string(to_string(token.reason())) + "): ending the command, which is killed in " +
+            std::string(describe(token.reason())) + "): ending the command, which is killed in " +
             rounded(std::max(nanoseconds{0}, end_by - Clock::now())));
         end_group(end_by);
         guard_.move({end_by.time_since_epoch(), end_by.time_since_epoch()});

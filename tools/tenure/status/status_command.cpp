@@ -124,7 +124,7 @@ private:
         std::cout << std::flush;
     }
 
-    void tell(error_code error)
+    void notify(error_code error)
     {
         if (screen_)
             screen_->trouble(explain(store_, error));
@@ -150,7 +150,7 @@ private:
             auto const error = look.error;
             bool const complete = !error && look.unread.empty();
             if (error)
-                tell(error);
+                notify(error);
             else
                 print(std::move(look));
             // a watched store may become available again, but a closed output does not

@@ -125,7 +125,7 @@ private:
     /** Handles an answer of a working connection that asks for another endpoint. */
     void switch_on_request(std::uint64_t epoch);
     /** Gives up connections without an answer, and the endpoint if it answers nothing. */
-    void look_for_silence();
+    void check_silence();
     [[nodiscard]] Clock::duration patience() const noexcept;
     /** The endpoint has not answered: others may hold the places of its claims, and one connection tries the next. */
     void fall_silent();

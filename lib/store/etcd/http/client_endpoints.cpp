@@ -157,7 +157,7 @@ Clock::duration Client::patience() const noexcept
 // An endpoint that answers other requests is slow, and would become slower if they were repeated. It is left only when
 // a majority has answered nothing for a while. A single request that stays unanswered while later ones are answered has
 // lost its connection.
-void Client::look_for_silence()
+void Client::check_silence()
 {
     auto const now = runtime_->now();
     auto const longest = patience();
@@ -235,7 +235,7 @@ void Client::arm()
 
 void Client::tick()
 {
-    look_for_silence();
+    check_silence();
     pump();
 }
 

@@ -101,7 +101,7 @@ private:
         if (outcome.succeeded() && is_count && !part_ && outcome.reply.as_integer() < part.count)
             part_ = part;
         if (outcome.succeeded() && !is_count)
-            server_->channel()->distrust("a malformed reply");
+            server_->channel()->invalidate("a malformed reply");
         if (--uncounted_parts_ == 0)
             call_page();
     }
@@ -142,7 +142,7 @@ private:
         bool const may_be_closed = server_->delays_after_failover() && !searching_;
         if (!reply || (only_survey_ && !std::holds_alternative<PageHeld>(*reply)) ||
             (!may_be_closed && std::holds_alternative<PageClosed>(*reply))) {
-            finish(nonsense(*server_, request_.range->describe()));
+            finish(malformed_reply(*server_, request_.range->describe()));
             return;
         }
         if (auto const* const grant = std::get_if<PageGrant>(&*reply)) {

@@ -90,7 +90,7 @@ private:
         auto const reply = read_shared_page_reply(outcome.reply, range_->count, claims_.size(), fencing);
         auto const* const closed = reply ? std::get_if<PageClosed>(&*reply) : nullptr;
         if (!reply || (closed != nullptr && !server_->delays_after_failover())) {
-            answer_all(claims_, [this](auto const&) { return nonsense(*server_, range_->describe()); });
+            answer_all(claims_, [this](auto const&) { return malformed_reply(*server_, range_->describe()); });
             return;
         }
         if (closed != nullptr) {

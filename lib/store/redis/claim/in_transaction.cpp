@@ -175,8 +175,9 @@ private:
 
     void malformed()
     {
-        answer_all(
-            claims_, [this](ClaimRequest const& request) { return nonsense(*server_, request.range->describe()); });
+        answer_all(claims_, [this](ClaimRequest const& request) {
+            return malformed_reply(*server_, request.range->describe());
+        });
     }
 
     void ran(Outcome&& outcome)
@@ -258,7 +259,7 @@ private:
     [[nodiscard]] Failure no_token(resp::Value const& drawn)
     {
         return drawn.is_error() ? refuse_claim(*server_, drawn, server_->fence())
-                                : nonsense(*server_, server_->fence());
+                                : malformed_reply(*server_, server_->fence());
     }
 
     /** Answers all claims.

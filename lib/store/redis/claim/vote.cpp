@@ -125,7 +125,7 @@ private:
         auto const last = fence.is_null() ? std::optional<std::uint64_t>(0) : read_token(fence);
         auto const now = read_server_time(outcomes_[time].reply);
         if (!last || !now)
-            return nonsense(*server_, fence_key(key_));
+            return malformed_reply(*server_, fence_key(key_));
         return Granted{0, std::max(*last, static_cast<std::uint64_t>(now->count())), request_.ttl, since, nullptr};
     }
 

@@ -47,7 +47,7 @@ ScriptCall call_for(Script const& script, KeyRange const& range, std::uint32_t i
 Failure reason(ServerContext& node, Outcome const& outcome, std::string const& key)
 {
     if (outcome.delivery == Delivery::answered) {
-        auto failure = outcome.reply.is_error() ? node.refuse(outcome.reply, key) : nonsense(node, key);
+        auto failure = outcome.reply.is_error() ? node.refuse(outcome.reply, key) : malformed_reply(node, key);
         // the claim itself was not sent
         failure.effect = Failure::Effect::not_sent;
         return failure;

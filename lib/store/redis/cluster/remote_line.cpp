@@ -96,7 +96,7 @@ store::Request<bool> line_up(ServerPtr node, KeyRangePtr range, Waits waits, Dea
 
 /** Takes names from the line for freed keys, and publishes them. True if the name of another store left the line.
  *  @param in_shard  see `FreedKeys` */
-store::Request<bool> tell(std::shared_ptr<SlotContexts> slots, KeyRangePtr range, std::uint32_t freed, bool in_shard)
+store::Request<bool> notify(std::shared_ptr<SlotContexts> slots, KeyRangePtr range, std::uint32_t freed, bool in_shard)
 {
     auto const node = node_of_line(*slots, *range);
     if (slots->cluster().closed() || !node->may_publish())
@@ -113,7 +113,7 @@ store::Request<bool> tell(std::shared_ptr<SlotContexts> slots, KeyRangePtr range
     names.add(line_of(*range)).add(watched_key_of(*range));
     resp::EncodedArguments values;
     values.add(freed).add(how_to_publish(*node));
-    auto const& script = in_shard ? scripts::tell_freed_in_shard() : scripts::tell_freed();
+    auto const& script = in_shard ? scripts::notify_freed_in_shard() : scripts::notify_freed();
     auto run =
         store::as_step(run_on_line(node, &script, std::move(names), std::move(values), worth_telling, Instant::max()));
     auto const outcome = co_await run;
@@ -132,11 +132,11 @@ store::Request<bool> tell(std::shared_ptr<SlotContexts> slots, KeyRangePtr range
     co_return names_another(flags->notes.message(0), node->waiter());
 }
 
-void tell_all(std::shared_ptr<SlotContexts> const& slots, FreedKeys all)
+void notify_all(std::shared_ptr<SlotContexts> const& slots, FreedKeys all)
 {
     slots->freed_keys().reset();
     for (auto& [stem, freed] : all.by_stem)
-        tell(slots, freed.range, freed.keys, freed.in_shard)
+        notify(slots, freed.range, freed.keys, freed.in_shard)
             .start([handlers = std::move(freed.handlers)](bool named_another) mutable {
                 for (auto& handler : handlers)
                     handler(bool(named_another));
@@ -180,7 +180,7 @@ announce(std::shared_ptr<SlotContexts> slots, KeyRangePtr range, std::uint32_t i
             if (!pending) {
                 pending = std::make_shared<FreedKeys>();
                 slots->freed_keys() = pending;
-                slots->runtime().post([slots, pending] { tell_all(slots, std::move(*pending)); });
+                slots->runtime().post([slots, pending] { notify_all(slots, std::move(*pending)); });
             }
             auto& entry = pending->by_stem[stem_of(*range)];
             entry.in_shard = slots->of(*range, index).follows->announces_in_shard();

@@ -275,10 +275,10 @@ void SlotChannel::note_ttl(std::chrono::milliseconds ttl) noexcept
         at->channel->note_ttl(ttl);
 }
 
-void SlotChannel::distrust(std::string_view what)
+void SlotChannel::invalidate(std::string_view what)
 {
     if (auto* const at = cluster_->nodes().find(answered_by_))
-        at->channel->distrust(what);
+        at->channel->invalidate(what);
 }
 
 bool SlotChannel::is_lost()

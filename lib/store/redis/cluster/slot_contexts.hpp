@@ -48,7 +48,7 @@ public:
     [[nodiscard]] Refusals& refusals() noexcept override;
     void note_ttl(std::chrono::milliseconds ttl) noexcept override;
     void reconnect() override { cluster_->topology().refresh(); }
-    void distrust(std::string_view what) override;
+    void invalidate(std::string_view what) override;
     [[nodiscard]] std::string place() const override;
 
     /** True if the node of the slot has lost its connection. Calling this starts the search for another. */

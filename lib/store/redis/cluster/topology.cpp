@@ -155,7 +155,7 @@ void Topology::answered(
     AskedNode const asked{address, tls_};
     auto map = by_slots ? read_cluster_slots(outcome.reply, asked) : read_cluster_shards(outcome.reply, asked);
     if (!map) {
-        nodes_->at(address).channel->distrust("a malformed description of the cluster");
+        nodes_->at(address).channel->invalidate("a malformed description of the cluster");
         failed(address, {errc::protocol_error, "a malformed description of the cluster", false});
         return;
     }

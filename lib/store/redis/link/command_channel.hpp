@@ -65,7 +65,7 @@ public:
 
     /** Drops the connection and opens another after a malformed reply, because later replies may not match their
      *  requests. */
-    virtual void distrust(std::string_view what) = 0;
+    virtual void invalidate(std::string_view what) = 0;
 
     /** The server that answered last, if there are several; empty if the store's name identifies it. */
     [[nodiscard]] virtual std::string place() const { return {}; }

@@ -99,9 +99,9 @@ public:
     void close() noexcept override;
     void give_up() noexcept override;
 
-    void distrust(std::string_view what) override
+    void invalidate(std::string_view what) override
     {
-        machine_.distrust(what, runtime_->now());
+        machine_.invalidate(what, runtime_->now());
         run_soon();
     }
 
@@ -114,13 +114,13 @@ private:
     void run(bool reads = true);
     void take_actions();
     void perform(Action& action);
-    void tell_state(ConnectionState state);
+    void notify_state(ConnectionState state);
     void connect(Instant deadline);
     void drop_stream() noexcept;
     void write();
     void read();
     void arm_timer();
-    void rang();
+    void on_timer();
 
     /// this many queued requests are written before the turn of the loop ends: a write costs little for each, and the
     /// server works while the next ones are prepared (64 in flight on two cores: 1.07 times a raw client, else 0.82)
@@ -270,7 +270,7 @@ void StreamConnection::perform(Action& action)
         if (auto const handler = push_handler_)
             handler(push->value);
     } else if (auto const* const told = std::get_if<TellState>(&action)) {
-        tell_state(told->state);
+        notify_state(told->state);
     } else if (auto const* const line = std::get_if<WriteLog>(&action)) {
         if (runtime_->logs(line->level))
             runtime_->log(line->level, line->line);
@@ -281,7 +281,7 @@ void StreamConnection::perform(Action& action)
     }
 }
 
-void StreamConnection::tell_state(ConnectionState state)
+void StreamConnection::notify_state(ConnectionState state)
 {
     auto const handler = state_handler_;
     if (state == ConnectionState::closed) {
@@ -342,10 +342,10 @@ void StreamConnection::arm_timer()
             timer_.cancel();
         return;
     }
-    timer_.by(when, weak_from_this(), &StreamConnection::rang);
+    timer_.by(when, weak_from_this(), &StreamConnection::on_timer);
 }
 
-void StreamConnection::rang()
+void StreamConnection::on_timer()
 {
     bool const connecting = stream_ && !connected_;
     if (connecting)

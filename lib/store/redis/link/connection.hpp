@@ -133,7 +133,7 @@ public:
     /** Drops the connection after a malformed reply and opens another, because later replies may not match their
      *  requests either.
      *  @param what  the malformed reply */
-    virtual void distrust(std::string_view what) = 0;
+    virtual void invalidate(std::string_view what) = 0;
 
     /** Closes the connection for good: unwritten requests end as not_sent, written ones as unknown. Their handlers are
      *  posted. */

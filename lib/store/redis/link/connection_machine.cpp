@@ -175,7 +175,7 @@ void ConnectionMachine::timeout(Instant now, StreamError const& overdue)
     expire_waiting(now, works);
 }
 
-void ConnectionMachine::distrust(std::string_view what, Instant now)
+void ConnectionMachine::invalidate(std::string_view what, Instant now)
 {
     if (phase_ == Phase::ready)
         protocol_failure(std::string(what), now);

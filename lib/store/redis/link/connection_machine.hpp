@@ -106,7 +106,7 @@ public:
     void timeout(Instant now, StreamError const& overdue = {});
     /** Drops the connection after a malformed reply.
      *  @param what  the malformed reply */
-    void distrust(std::string_view what, Instant now);
+    void invalidate(std::string_view what, Instant now);
     void close();
     /** As `close`, for a silent connection that was replaced. */
     void give_up();

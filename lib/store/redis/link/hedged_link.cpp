@@ -116,12 +116,12 @@ void HedgedLink::reconnect()
     current_->open();
 }
 
-void HedgedLink::distrust(std::string_view what)
+void HedgedLink::invalidate(std::string_view what)
 {
     // the reply may have come from either of the two
     retire_other();
     if (current_ != nullptr)
-        current_->distrust(what);
+        current_->invalidate(what);
 }
 
 void HedgedLink::close() noexcept
@@ -197,10 +197,10 @@ void HedgedLink::state_changed(Connection const* connection, ConnectionState sta
     if (reachable_due_)
         arm(runtime_->now() + time_to_read);
     else
-        tell_reachable();
+        notify_reachable();
 }
 
-void HedgedLink::tell_reachable()
+void HedgedLink::notify_reachable()
 {
     reachable_due_ = false;
     // a copy, because the handler may close this link
@@ -208,12 +208,12 @@ void HedgedLink::tell_reachable()
         handler();
 }
 
-void HedgedLink::tell_reachable_if_silent()
+void HedgedLink::notify_reachable_if_silent()
 {
     if (!reachable_due_ || !current_->ready())
         return;
     if (other_ == nullptr || runtime_->now() - patience() >= other_->silent_since())
-        tell_reachable();
+        notify_reachable();
 }
 
 void HedgedLink::replace_current(std::string_view purpose, bool keep_old_usable)
@@ -293,7 +293,7 @@ void HedgedLink::tick()
     if (other_ != nullptr && (now >= other_until_ ||
                               (current_->ready() && other_->ready() && other_->oldest_unanswered() == Instant::max())))
         retire_other();
-    tell_reachable_if_silent();
+    notify_reachable_if_silent();
     if (closed_ || timer_.pending())
         return;
     auto const silent_since = current_->silent_since();

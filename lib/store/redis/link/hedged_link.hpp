@@ -73,7 +73,7 @@ public:
 
     /** Reconnects and resolves the name again. No effect shortly after the last reconnect. */
     void reconnect() override;
-    void distrust(std::string_view what) override;
+    void invalidate(std::string_view what) override;
 
     /** When the oldest unanswered request was written; Instant::max(): all are answered. */
     [[nodiscard]] Instant oldest_unanswered() const noexcept;
@@ -92,9 +92,9 @@ private:
     void use_other_if_it_works();
     void swap_connections();
     void refuse_claims(error_code error, char const* why) noexcept;
-    void tell_reachable();
+    void notify_reachable();
     /** Tells it if the replaced connection is still silent. */
-    void tell_reachable_if_silent();
+    void notify_reachable_if_silent();
     void watch_silence();
     void arm(Instant when);
     void tick();

@@ -66,7 +66,7 @@ void ReplicatedChannel::wait_answered(Group& group, Outcome outcome)
     if (awaited_.get() == &group)
         awaited_ = nullptr;
     if (outcome.succeeded() && (!outcome.reply.is_integer() || outcome.reply.as_integer() < 0))
-        channel_->distrust("a reply to WAIT that is no number of replicas");
+        channel_->invalidate("a reply to WAIT that is no number of replicas");
     group.wait = std::move(outcome);
     if (gathering_ != nullptr && awaited_ == nullptr)
         wait_soon_.post(*runtime_, weak_from_this(), &ReplicatedChannel::wait);

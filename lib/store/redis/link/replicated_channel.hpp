@@ -46,7 +46,7 @@ public:
     [[nodiscard]] std::string place() const override { return channel_->place(); }
     void note_ttl(std::chrono::milliseconds ttl) noexcept override { channel_->note_ttl(ttl); }
     void reconnect() override { channel_->reconnect(); }
-    void distrust(std::string_view what) override { channel_->distrust(what); }
+    void invalidate(std::string_view what) override { channel_->invalidate(what); }
 
 private:
     struct Sent {

@@ -362,7 +362,7 @@ void MajorityClaim::take(std::vector<std::size_t> const& missing)
     rest_->add(missing);
 }
 
-void MajorityClaim::rang()
+void MajorityClaim::on_timer()
 {
     switch (phase_) {
     case Phase::looking:

@@ -89,8 +89,8 @@ private:
 
     // timer and end
     /// replaces the earlier time of the timer
-    void arm(Instant when) { timer_.at(when, weak_from_this(), &MajorityClaim::rang); }
-    void rang();
+    void arm(Instant when) { timer_.at(when, weak_from_this(), &MajorityClaim::on_timer); }
+    void on_timer();
     void succeed(std::uint64_t token);
     /** A majority has granted: requests the nodes that losers give back, and waits briefly for them. */
     void take_the_rest();

@@ -63,7 +63,7 @@ void MinorityRetry::ask()
         }
         wait();
     }
-    tell_if_done();
+    notify_if_done();
 }
 
 void MinorityRetry::answered(std::size_t node, ClaimReply const& reply)
@@ -79,10 +79,10 @@ void MinorityRetry::answered(std::size_t node, ClaimReply const& reply)
             quorum_->nodes()[node]->accept_token(
                 {claim_.range, 0, claim_.owner, token_, claim_.not_after.at()}, [](redis::TokenReply const&) {});
     }
-    tell_if_done();
+    notify_if_done();
 }
 
-void MinorityRetry::tell_if_done()
+void MinorityRetry::notify_if_done()
 {
     if (missing_.empty())
         again_.cancel();

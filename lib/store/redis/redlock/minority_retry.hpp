@@ -44,7 +44,7 @@ private:
     void wait();
     void ask();
     void answered(std::size_t node, ClaimReply const& reply);
-    void tell_if_done();
+    void notify_if_done();
 
     QuorumPtr quorum_;
     ClaimRequest claim_;

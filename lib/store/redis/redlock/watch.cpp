@@ -41,9 +41,9 @@ public:
 
 private:
     struct State : std::enable_shared_from_this<State> {
-        State(QuorumPtr of, std::function<void(WatchEvent)> tell)
+        State(QuorumPtr of, std::function<void(WatchEvent)> notify)
             : quorum(std::move(of))
-            , handler(std::move(tell))
+            , handler(std::move(notify))
             , last(quorum->size())
             , hinted(quorum->size())
             , grace(quorum->runtime())
@@ -66,11 +66,11 @@ private:
             last[node] = event;
             auto const in_force = count(WatchEvent::in_force);
             if (in_force >= quorum->majority() && reported != WatchEvent::in_force)
-                tell(WatchEvent::in_force);
+                notify(WatchEvent::in_force);
             else if (in_force < quorum->majority() && reported == WatchEvent::in_force)
-                tell(WatchEvent::interrupted);
+                notify(WatchEvent::interrupted);
             else if (count(WatchEvent::unavailable) >= quorum->veto() && reported != WatchEvent::unavailable)
-                tell(WatchEvent::unavailable);
+                notify(WatchEvent::unavailable);
         }
 
         [[nodiscard]] std::size_t count(WatchEvent event) const
@@ -78,7 +78,7 @@ private:
             return static_cast<std::size_t>(std::ranges::count(last, std::optional(event)));
         }
 
-        void tell(WatchEvent event)
+        void notify(WatchEvent event)
         {
             reported = event;
             // a copy, because the handler may end this watch

@@ -15,7 +15,7 @@ namespace
 constexpr std::size_t name_size = 32;
 
 /** Splits the notes from the text of a reply. False: they are malformed. */
-bool take_notes_from(std::string_view& text, ReleaseNotes& notes)
+bool read_notes(std::string_view& text, ReleaseNotes& notes)
 {
     auto const end = std::min(text.find('\n'), text.size());
     auto rest = text.substr(end);
@@ -52,7 +52,7 @@ std::optional<std::string_view> read_text(resp::Value const& reply, std::size_t 
     if (!text->is_string())
         return std::nullopt;
     auto words = text->as_string();
-    return take_notes_from(words, notes) ? std::optional(words) : std::nullopt;
+    return read_notes(words, notes) ? std::optional(words) : std::nullopt;
 }
 
 } // namespace

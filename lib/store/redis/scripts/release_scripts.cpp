@@ -174,14 +174,14 @@ local message = wake(1, #own)
 return {#own .. publish_note .. line_note, message}
 )";
 
-constexpr std::string_view tell_freed_text = R"(
+constexpr std::string_view notify_freed_text = R"(
 local there = redis.pcall('EXISTS', KEYS[1], KEYS[2])
 if there == 0 then
   return '1'
 end
 local how = ARGV[2]
 )";
-constexpr std::string_view end_of_tell_freed_text = R"(
+constexpr std::string_view end_of_notify_freed_text = R"(
 note_line(there)
 local message = wake(1, tonumber(ARGV[1]))
 return {'1' .. publish_note .. line_note, message}
@@ -244,15 +244,15 @@ Script const& withdraw_in_shard()
     return *script;
 }
 
-Script const& tell_freed()
+Script const& notify_freed()
 {
-    static Immortal<Script> const script(join({tell_freed_text, wake_text, end_of_tell_freed_text}));
+    static Immortal<Script> const script(join({notify_freed_text, wake_text, end_of_notify_freed_text}));
     return *script;
 }
 
-Script const& tell_freed_in_shard()
+Script const& notify_freed_in_shard()
 {
-    static Immortal<Script> const script(with_spublish(join({tell_freed_text, wake_text, end_of_tell_freed_text})));
+    static Immortal<Script> const script(with_spublish(join({notify_freed_text, wake_text, end_of_notify_freed_text})));
     return *script;
 }
 

@@ -194,10 +194,10 @@ namespace tenure::redis::scripts
 
 /** Notifies the waiters of a range whose keys were freed in other hash slots. KEYS: the line and the watched key. ARGV:
  *  number of freed keys, `how`. Answers '1'. */
-[[nodiscard]] Script const& tell_freed();
+[[nodiscard]] Script const& notify_freed();
 
-/** As `tell_freed` with SPUBLISH. */
-[[nodiscard]] Script const& tell_freed_in_shard();
+/** As `notify_freed` with SPUBLISH. */
+[[nodiscard]] Script const& notify_freed_in_shard();
 
 /** Appends a name to a line whose keys are in other hash slots. KEYS: the line. ARGV: the name, '1' if an earlier
  *  release had named it. Answers "joined", "there" if the line did not grow, or '?' and the server's error. */

@@ -48,7 +48,7 @@ public:
     [[nodiscard]] bool connected() const override { return !closed_ && handle_.connected(); }
     [[nodiscard]] std::chrono::milliseconds timeout() const override { return handle_.timeout(); }
     [[nodiscard]] std::int64_t session_id() const override { return handle_.session_id(); }
-    [[nodiscard]] std::string const& last_words() const noexcept override { return handle_.last_words(); }
+    [[nodiscard]] std::string const& last_message() const noexcept override { return handle_.last_message(); }
     [[nodiscard]] Instant connection_begun() const noexcept override { return begun_; }
 
 private:

@@ -111,7 +111,7 @@ ClientHandle::ClientHandle(Runtime& runtime, Settings settings)
         settings_.servers.c_str(), &Callbacks::on_event, static_cast<int>(settings_.timeout.count()), nullptr, this,
         ZOO_NO_LOG_CLIENTENV, &Callbacks::on_log);
     if (handle_ == nullptr)
-        throw std::runtime_error("the ZooKeeper client refused its settings: " + last_words_);
+        throw std::runtime_error("the ZooKeeper client refused its settings: " + last_message_);
     // otherwise it resolves its addresses again in each call of `zookeeper_interest`
     ::zoo_set_servers_resolution_delay(handle_, -1);
     if (!settings_.login.empty())
@@ -148,7 +148,7 @@ void ClientHandle::log(std::string_view line)
     auto const words = text == std::string_view::npos ? kind : kind.substr(text + 2);
     // warnings describe the reaction to an error, not the error
     if (kind.starts_with("ERROR@"))
-        last_words_ = std::string(words);
+        last_message_ = std::string(words);
     if (runtime_.logs(LogLevel::debug))
         runtime_.log(LogLevel::debug, settings_.name + ": " + std::string(words));
 }

@@ -81,7 +81,7 @@ public:
     /** When the oldest open request was sent; the maximum without one. */
     [[nodiscard]] Instant oldest_unanswered() const noexcept;
     /** The C client's last error text. */
-    [[nodiscard]] std::string const& last_words() const noexcept { return last_words_; }
+    [[nodiscard]] std::string const& last_message() const noexcept { return last_message_; }
 
 private:
     /** An open request in the form of the C client: the call that sends it, and the context of the callback. Its
@@ -157,7 +157,7 @@ private:
     /// nodes that the C client watches on this connection
     std::unordered_set<std::string> watched_;
     std::vector<Event> events_;
-    std::string last_words_;
+    std::string last_message_;
     std::uint64_t fork_generation_;
 };
 

@@ -81,7 +81,7 @@ public:
     [[nodiscard]] virtual std::chrono::milliseconds timeout() const = 0;
     [[nodiscard]] virtual std::int64_t session_id() const = 0;
     /** The last error, as text for people. */
-    [[nodiscard]] virtual std::string const& last_words() const noexcept = 0;
+    [[nodiscard]] virtual std::string const& last_message() const noexcept = 0;
     /** Just before the current connection was begun. */
     [[nodiscard]] virtual Instant connection_begun() const noexcept = 0;
 };

@@ -104,7 +104,7 @@ private:
     void on_session_event(SessionEvent const& event) override;
     void on_no_server() override;
     /** Why there is no connection, in the words of the C client. */
-    [[nodiscard]] std::string last_words() const;
+    [[nodiscard]] std::string last_message() const;
     void open();
     void search();
     /** @param beside_client  the search began while there was one */

@@ -85,7 +85,7 @@ void Session::drop_abandoned()
 void Session::on_no_server()
 {
     if (auto const repeated = failed_rounds_.happened(runtime_->now()))
-        runtime_->log(LogLevel::warning, settings_.name + ": not connected: " + last_words() + how_often(*repeated));
+        runtime_->log(LogLevel::warning, settings_.name + ": not connected: " + last_message() + how_often(*repeated));
     fail(waiting_.take_if([](Deadline const& deadline) { return deadline.one_attempt(); }), why_not_connected());
 }
 
@@ -104,12 +104,12 @@ void Session::fail_all_waiting(Failure const& why)
 
 Failure Session::why_not_connected() const
 {
-    return Failure::not_sent(errc::store_unavailable, settings_.name + ": not connected: " + last_words());
+    return Failure::not_sent(errc::store_unavailable, settings_.name + ": not connected: " + last_message());
 }
 
-std::string Session::last_words() const
+std::string Session::last_message() const
 {
-    auto words = client_ == nullptr ? search_error_ : client_->last_words();
+    auto words = client_ == nullptr ? search_error_ : client_->last_message();
     if (words.empty())
         words = "no server has answered yet";
     if (was_closed_at_once(words))

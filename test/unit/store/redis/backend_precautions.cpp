@@ -135,7 +135,7 @@ TEST_CASE("an answer about closed claims that makes no sense is not believed", "
         closed_for(0), closed_for(-1), Value::list(redis::resp::Type::array, {Value::integer(-2)}),
         Value::list(redis::resp::Type::array, {Value::integer(-2), Value::text("5")})));
     CHECK(failed_as(reply->value(), Failure::Effect::unknown));
-    CHECK(setting.connection().distrusted);
+    CHECK(setting.connection().invalidated);
 }
 
 TEST_CASE("claims that are closed where nobody asked for a delay make no sense", "[redis][precautions]")
@@ -144,7 +144,7 @@ TEST_CASE("claims that are closed where nobody asked for a delay make no sense",
     auto const reply = setting.claim(numbered_keys("p", 2));
     setting.answer(closed_for(500));
     CHECK(failed_as(reply->value(), Failure::Effect::unknown));
-    CHECK(setting.connection().distrusted);
+    CHECK(setting.connection().invalidated);
 }
 
 TEST_CASE("each hash slot has a number of its own that is in it", "[redis][cluster][precautions]")

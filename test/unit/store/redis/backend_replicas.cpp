@@ -299,7 +299,7 @@ TEST_CASE("a count that makes no sense is not believed", "[redis][replicas]")
     setting.runtime->run_ready();
     setting.answer({Value::status("OK"), GENERATE(Value::status("OK"), Value::integer(-1), Value())});
     CHECK(expect_unknown(reply->value()).error == errc::protocol_error);
-    CHECK(setting.connection().distrusted);
+    CHECK(setting.connection().invalidated);
 }
 
 TEST_CASE("a WAIT on a silent connection holds up nobody on the second", "[redis][replicas]")

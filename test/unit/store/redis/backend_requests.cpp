@@ -101,7 +101,7 @@ TEST_CASE("an answer that makes no sense is unknown, and never a grant, a renewa
     // a number alone is what a withdrawal answers, but not as an integer
     CHECK(expect_unknown(withdrawn->value()).error == errc::protocol_error);
     // replies may no longer match requests: later replies on this connection are ignored
-    CHECK(setting.connection().distrusted);
+    CHECK(setting.connection().invalidated);
 }
 
 TEST_CASE("a plain SET is asked how long the key is held only when it was busy", "[redis][requests]")
@@ -227,7 +227,7 @@ TEST_CASE(
         reply = claim();
         for (int i = 0; i < 5; ++i)
             connection.answer(Value::text("1"));
-        CHECK(connection.distrusted);
+        CHECK(connection.invalidated);
         CHECK(setting.words(5).at(2) == "600");
         connection.answer(grant(1));
     }

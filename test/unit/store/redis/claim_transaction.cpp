@@ -384,7 +384,7 @@ TEST_CASE("keys without a token are given back, all of them, with what to do", "
         CHECK_THAT(unconfirmed.detail, ContainsSubstring("redis://fake:6379/0: tenure:fence: "));
         CHECK_THAT(unconfirmed.detail, ContainsSubstring(advice));
     }
-    CHECK(test.connection().distrusted == (error == errc::protocol_error));
+    CHECK(test.connection().invalidated == (error == errc::protocol_error));
     test.answer(test.held_for_700ms());
     CHECK(std::holds_alternative<Busy>(held->value()));
 }
@@ -547,7 +547,7 @@ TEST_CASE("an answer to a SET that makes no sense leaves all in doubt, whatever 
     test.answer(test.executed({Value::status("OK"), GENERATE(Value::integer(1), Value::status("QUEUED"))}));
     for (auto const& reply : {first, second})
         CHECK(expect_unknown(reply->value()).error == errc::protocol_error);
-    CHECK(test.connection().distrusted);
+    CHECK(test.connection().invalidated);
 }
 
 TEST_CASE("claims that were not written together are sent alone while their time lasts", "[redis][claims]")

@@ -89,7 +89,7 @@ TEST_CASE("several owners get the first free keys of their pool in their order, 
         test.answer(test.array({Value::text("1700000000000001"), Value::integer(1), Value::integer(0)}));
         for (auto const& reply : {a, b, c})
             CHECK(expect_unknown(reply->value()).error == errc::protocol_error);
-        CHECK(test.connection().distrusted);
+        CHECK(test.connection().invalidated);
     }
     SECTION("a script that is not known is sent as text")
     {

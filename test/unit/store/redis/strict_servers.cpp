@@ -371,8 +371,8 @@ TEST_CASE("the plain form of each script names one key in each command, and publ
           &scripts::release_in_shard(),
           &scripts::withdraw(),
           &scripts::withdraw_in_shard(),
-          &scripts::tell_freed(),
-          &scripts::tell_freed_in_shard(),
+          &scripts::notify_freed(),
+          &scripts::notify_freed_in_shard(),
           &scripts::line_up()}) {
         auto const& text = script->plain != nullptr ? script->plain->text : script->text;
         CAPTURE(text);

@@ -75,12 +75,12 @@ public:
         auto& node = nodes.at(path);
         node.data = std::move(data);
         ++node.stat.version;
-        tell(path, zookeeper::SessionEvent::Kind::node_changed);
+        notify(path, zookeeper::SessionEvent::Kind::node_changed);
     }
     void remove(std::string const& path)
     {
         nodes.erase(path);
-        tell(path, zookeeper::SessionEvent::Kind::node_deleted);
+        notify(path, zookeeper::SessionEvent::Kind::node_deleted);
     }
     void create(std::string const& path, std::string data, std::int64_t session)
     {
@@ -147,7 +147,7 @@ private:
         [[nodiscard]] bool connected() const override { return is_connected; }
         [[nodiscard]] std::chrono::milliseconds timeout() const override { return settings.timeout; }
         [[nodiscard]] std::int64_t session_id() const override { return session; }
-        [[nodiscard]] std::string const& last_words() const noexcept override { return words; }
+        [[nodiscard]] std::string const& last_message() const noexcept override { return words; }
         [[nodiscard]] Instant connection_begun() const noexcept override { return begun; }
 
         void connect_later()
@@ -274,7 +274,7 @@ private:
         }
     }
 
-    void tell(std::string const& path, zookeeper::SessionEvent::Kind kind)
+    void notify(std::string const& path, zookeeper::SessionEvent::Kind kind)
     {
         for (auto const& weak : std::vector(links_))
             if (auto const link = weak.lock();

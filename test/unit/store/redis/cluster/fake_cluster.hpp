@@ -117,7 +117,7 @@ struct FakeCluster : Immovable {
         return {};
     }
     /** Answers each question for the map that is open. */
-    void tell_map(Value const& map = map_of_thirds())
+    void notify_map(Value const& map = map_of_thirds())
     {
         for (auto& [port, connections] : nodes)
             if (unanswered(port) > 0 && waiting_at(port).at(0) == "CLUSTER")
@@ -176,7 +176,7 @@ struct FakeCluster : Immovable {
     void connect(std::string const& key)
     {
         auto const reply = claim(named_key(key));
-        tell_map();
+        notify_map();
         node(port_of(key)).answer(granted());
         runtime->run_ready();
         REQUIRE(*reply);

@@ -123,8 +123,8 @@ TEST_CASE("a release whose line is elsewhere asks it once the key is gone, and i
     CHECK_FALSE(*reply);
     REQUIRE(pool.unanswered() == 1);
     auto const words = pool.last(pool.home);
-    auto const& tell = in_shard ? scripts::tell_freed_in_shard() : scripts::tell_freed();
-    CHECK(words == Words{"EVALSHA", tell.sha, "2", "{p:}:waiting", "{p:}:watched", "1", "+"});
+    auto const& notify = in_shard ? scripts::notify_freed_in_shard() : scripts::notify_freed();
+    CHECK(words == Words{"EVALSHA", notify.sha, "2", "{p:}:waiting", "{p:}:watched", "1", "+"});
     SECTION("it named another store")
     {
         pool.answer(pool.home, named_another());
@@ -228,7 +228,7 @@ TEST_CASE("a withdrawal from many slots tells of as many keys as it freed", "[cl
         }
     if (held) {
         CHECK_FALSE(*reply);
-        CHECK(pool.last(pool.home).at(1) == scripts::tell_freed_in_shard().sha);
+        CHECK(pool.last(pool.home).at(1) == scripts::notify_freed_in_shard().sha);
         CHECK(pool.last(pool.home).at(5) == "2");
         pool.answer(pool.home, Value::text("1"));
     }

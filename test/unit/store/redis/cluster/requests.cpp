@@ -24,7 +24,7 @@ TEST_CASE("the first request asks for the map, and then the node that serves its
     auto const reply = cluster.claim(named_key("foo")); // slot 12182
     CHECK(cluster.waiting_at(7001) == Words{"CLUSTER", "SHARDS"});
     CHECK_FALSE(cluster.nodes.contains(7003));
-    cluster.tell_map();
+    cluster.notify_map();
     CHECK(cluster.waiting_at(7003).at(0) == "MULTI");
     cluster.node(7003).answer(FakeCluster::granted());
     REQUIRE(*reply);
@@ -40,7 +40,7 @@ TEST_CASE("CLUSTER SLOTS is asked where CLUSTER SHARDS is refused", "[cluster]")
     cluster.node(7001).answer(Value::error("ERR Unknown subcommand or wrong number of arguments for 'SHARDS'"));
     CHECK(cluster.waiting_at(7001) == Words{"CLUSTER", "SLOTS"});
     auto const node = Value::list(Type::array, {Value::text("fake"), Value::integer(7002)});
-    cluster.tell_map(
+    cluster.notify_map(
         Value::list(Type::array, {Value::list(Type::array, {Value::integer(0), Value::integer(16383), node})}));
     CHECK(cluster.waiting_at(7002).at(0) == "MULTI");
     cluster.node(7002).answer(FakeCluster::granted());
@@ -78,7 +78,7 @@ TEST_CASE("MOVED is followed, changes the map, and brings one refresh", "[cluste
     CHECK(std::holds_alternative<Granted>(**again));
     cluster.runtime->run_for(290ms);
     CHECK(cluster.questions() == 2);
-    cluster.tell_map();
+    cluster.notify_map();
     cluster.runtime->run_for(3s);
     CHECK(cluster.questions() == 2);
 }
@@ -260,7 +260,7 @@ TEST_CASE("a claim that may be delayed brings the marker of its slot and the run
 {
     FakeCluster cluster("7.0.15", true);
     auto const reply = cluster.claim(named_key("foo"));
-    cluster.tell_map();
+    cluster.notify_map();
     auto const words = cluster.waiting_at(7003);
     auto const& marker = words.at(4);
     CHECK(marker.starts_with("tenure:master:{"));
@@ -497,7 +497,7 @@ TEST_CASE("a channel whose slot two nodes send back and forth is subscribed in t
         events ==
         std::vector{WatchEvent::in_force, WatchEvent::interrupted, WatchEvent::in_force, WatchEvent::interrupted});
     // the map, too, says what the second of them says
-    cluster.tell_map();
+    cluster.notify_map();
     auto const second = cluster.claim(named_key("foo"));
     cluster.runtime->run_for(10ms);
     REQUIRE(cluster.waiting_at(7003).at(0) == "MULTI");
@@ -521,7 +521,7 @@ TEST_CASE("a node that serves nothing any more is let go, and what it owed ends 
     cluster.runtime->run_ready();
     for (int i = 0; i < 30; ++i) {
         cluster.runtime->run_for(100ms);
-        cluster.tell_map(
+        cluster.notify_map(
             Value::list(Type::array, {FakeCluster::shard(0, 5460, 7001), FakeCluster::shard(5461, 16383, 7002)}));
     }
     CHECK(cluster.node(7003).gave_up);

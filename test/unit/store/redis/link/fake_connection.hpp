@@ -76,7 +76,7 @@ public:
     }
     [[nodiscard]] redis::ServerInfo const& server() const noexcept override { return info; }
     [[nodiscard]] std::string last_error() const override { return "not yet"; }
-    void distrust(std::string_view) override { distrusted = true; }
+    void invalidate(std::string_view) override { invalidated = true; }
     void close() noexcept override
     {
         closed = true;
@@ -146,7 +146,7 @@ public:
     bool opened = false;
     int hurried = 0;
     bool closed = false;
-    bool distrusted = false;
+    bool invalidated = false;
     bool gave_up = false;
 
 private:
