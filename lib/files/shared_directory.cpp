@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -33,14 +34,23 @@ constexpr std::array known_file_systems{
     KnownFileSystem{0x01021997, "9p", false},      KnownFileSystem{0x00c36400, "ceph", false},
     KnownFileSystem{0x6a656a63, "virtiofs", false}};
 
-Descriptor open_or_make(std::string const& path)
+/** Throws the error in `errno`: std::runtime_error if waiting does not help. */
+[[noreturn]] void refuse(std::string const& attempt)
 {
-    // 0700 until its rights are set; the path may be a symbolic link
+    if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG)
+        throw std::runtime_error(attempt + ": " + std::system_category().message(errno));
+    throw_errno(attempt);
+}
+
+Descriptor open_or_make(std::string const& path, bool own_only)
+{
+    // 0700 until its rights are set. A link of another user must not lead anywhere.
+    int const no_link = own_only ? O_NOFOLLOW : 0;
     if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-        throw_errno("cannot make the directory " + path);
-    Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        refuse("cannot make the directory " + path);
+    Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | no_link));
     if (!directory)
-        throw_errno("cannot open the directory " + path);
+        refuse("cannot open the directory " + path);
     return directory;
 }
 
@@ -62,11 +72,14 @@ FileSystem file_system_of(Descriptor const& file)
 
 SharedDirectory::SharedDirectory(std::string of, bool own_only)
     : path(std::move(of))
-    , self(open_or_make(path))
+    , self(open_or_make(path, own_only))
     , status(self.status())
 {
     bool const open_to_all = (status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0;
-    if (open_to_all || (own_only && status.st_uid != ::geteuid()))
+    if (own_only && status.st_uid != ::geteuid())
+        throw Untrusted(
+            path + " belongs to user " + std::to_string(status.st_uid) + ": delete it, or name another directory");
+    if (open_to_all)
         throw Untrusted(
             path + " could be changed by any user: make it private (chmod 0700), or set its sticky bit (chmod 1777)");
 }

@@ -31,7 +31,7 @@ class SharedDirectory
 {
 public:
     /** Opens the directory, and makes it for this user alone if it is missing.
-     *  @param own_only  also refuses that of another user
+     *  @param own_only  also refuses that of another user, and a symbolic link
      *  @throws Untrusted, std::system_error */
     SharedDirectory(std::string of, bool own_only);
 

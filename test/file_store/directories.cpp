@@ -113,6 +113,27 @@ TEST_CASE("a claim in a directory that was replaced fails and says so", "[direct
     expect<Granted>(client->claim(named_key("other"), owner(2)));
 }
 
+TEST_CASE("a store that holds nothing tells of a deleted directory once, and goes on in a new one", "[directory]")
+{
+    ScratchDirectory const scratch{in_memory};
+    auto const path = scratch.file("locks");
+    auto const client = client_of(path);
+    expect<Released>(client->release(take(*client, named_key("lock"), 1)));
+    fs::remove_all(path);
+    CHECK(expect<Failure>(client->claim(named_key("other"), owner(2))).error == errc::wrong_server);
+    expect<Granted>(client->claim(named_key("other"), owner(2)));
+}
+
+TEST_CASE("a place where no directory can be made is refused at once", "[directory]")
+{
+    ScratchDirectory const scratch{in_memory};
+    std::ofstream(scratch.file("file")) << "no directory";
+    auto const* const name = GENERATE("missing/locks", "file/locks", "file");
+    auto const failure = expect<Failure>(client_of(scratch.file(name))->claim(named_key("lock"), owner(1)));
+    CHECK(failure.fatal);
+    CHECK(failure.detail.find(scratch.file(name)) != std::string::npos);
+}
+
 TEST_CASE("a watch goes on in the directory that takes the place of a lost one", "[directory]")
 {
     ScratchDirectory const scratch{in_memory};

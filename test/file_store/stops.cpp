@@ -149,6 +149,7 @@ TEST_CASE("a process that is stopped at any change costs nobody a lease, and no 
             named += outcome.named ? 1 : 0;
         }
         CHECK(nth > 1);
+        WARN(request.name << ": stopped before each of " << nth - 1 << " changes");
     }
     CHECK(named > 0);
     WARN(stops << " stops, " << named << " of them inside a lock");

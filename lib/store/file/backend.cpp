@@ -43,7 +43,7 @@ public:
             if (!failure)
                 answers = file::renew(*session_, requests);
         } catch (std::exception const& error) {
-            failure = failure_of(error);
+            failure = session_->explain(error);
         }
         if (failure)
             for (auto const& request : requests)
@@ -80,7 +80,8 @@ public:
     void examine(std::chrono::milliseconds, Deadline, ReplyHandler<Findings> handler) override
     {
         auto const failure = open();
-        reply(
+        answer(
+            *runtime_,
             failure ? Findings{{Finding::Severity::error, "directory", failure->detail, "no lease can be acquired"}}
                     : file::examine(*session_),
             std::move(handler));
@@ -127,20 +128,11 @@ private:
         session_.reset();
     }
 
-    template <class Reply>
-    void reply(Reply answer, ReplyHandler<Reply> handler)
-    {
-        runtime_->post([answer = std::move(answer), handler = std::move(handler)]() mutable {
-            std::move(handler)(std::move(answer));
-        });
-    }
     template <class Reply, class Request>
     void start(Reply (*steps)(Context const&, Request const&), Request request, ReplyHandler<Reply> handler)
     {
-        if (auto failure = open()) {
-            reply<Reply>(std::move(*failure), std::move(handler));
-            return;
-        }
+        if (auto failure = open())
+            return answer(*runtime_, Reply(std::move(*failure)), std::move(handler));
         auto run = [context = Context{session_, watches_}, steps, request = std::move(request)] {
             return steps(context, request);
         };

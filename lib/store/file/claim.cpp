@@ -103,6 +103,22 @@ std::optional<ClaimReply> claim_once(Search& search, std::vector<Segment> const&
     return std::nullopt;
 }
 
+/** A claim that is being extended. */
+struct Due {
+    std::size_t request;
+    Tenancy const* tenancy;
+    /// when the key would have been free
+    BootTime old_end;
+};
+
+/** Looks into the record of the claim: another process may have evicted it, or deleted the file. */
+bool is_named(Session& session, Claim const& claim, Tenancy const& tenancy)
+{
+    auto const place = place_of(*claim.range, claim.index);
+    auto const range = session.find(place.stem);
+    return range != nullptr && names(current(range->read(place.slot)), tenancy, claim.owner);
+}
+
 } // namespace
 
 ClaimReply claim(Context const& context, ClaimRequest const& request)
@@ -131,27 +147,6 @@ ClaimReply claim(Context const& context, ClaimRequest const& request)
         return busy;
     }
 }
-
-namespace
-{
-
-/** A claim that is being extended. */
-struct Due {
-    std::size_t request;
-    Tenancy const* tenancy;
-    /// when the key would have been free
-    BootTime old_end;
-};
-
-/** Looks into the record of the claim: another process may have evicted it, or deleted the file. */
-bool is_named(Session& session, Claim const& claim, Tenancy const& tenancy)
-{
-    auto const place = place_of(*claim.range, claim.index);
-    auto const range = session.find(place.stem);
-    return range != nullptr && names(current(range->read(place.slot)), tenancy, claim.owner);
-}
-
-} // namespace
 
 std::vector<RenewAnswer> renew(Session& session, std::vector<RenewRequest> const& requests)
 {

@@ -95,6 +95,14 @@ void Session::check_intact()
             directory.path + " was deleted or replaced: other processes may hold the same keys; all leases are lost");
 }
 
+Failure Session::explain(std::exception const& error)
+try {
+    check_intact();
+    return failure_of(error);
+} catch (Failure const& gone) {
+    return gone;
+}
+
 Tenancy const* Session::tenancy_of(Claim const& claim) const noexcept
 {
     auto const* const tenancy = static_cast<Tenancy const*>(claim.handle.get());

@@ -49,15 +49,14 @@ class Session
 {
 public:
     Session(FileConfig const& config, std::shared_ptr<Runtime> of);
-    Session(Session const&) = delete;
-    Session& operator=(Session const&) = delete;
-    ~Session() = default;
 
     [[nodiscard]] BootTime now() const noexcept { return clock.at(runtime->now()); }
     /** False, and from then on: the directory or this holder's file is gone or another one, and all leases are lost. */
     [[nodiscard]] bool intact() noexcept;
     /** Throws unless intact. */
     void check_intact();
+    /** As `failure_of`; an error in a directory that is gone says so. */
+    [[nodiscard]] Failure explain(std::exception const& error);
     /** The claim's cell; null: it is of another session. */
     [[nodiscard]] Tenancy const* tenancy_of(Claim const& claim) const noexcept;
 
@@ -98,8 +97,15 @@ private:
 };
 using SessionPtr = std::shared_ptr<Session>;
 
+/** Posts the answer, because most requests end within the call that begins them. */
+template <class Reply, class Handler>
+void answer(Runtime& runtime, Reply reply, Handler handler)
+{
+    runtime.post([reply = std::move(reply), handler = std::move(handler)]() mutable { handler(std::move(reply)); });
+}
+
 /** Answers a request by `steps`, and again from their beginning while another process has locked what they need: for at
- *  most 50 ms, and never waiting in the kernel. The reply is posted, because most requests end within this call.
+ *  most 50 ms, and never waiting in the kernel.
  *  @param steps  throw Contended only while they have changed nothing */
 template <class Reply>
 void attempt(
@@ -118,14 +124,12 @@ void attempt(
         if (now >= give_up_at)
             reply = session->stuck(contended);
     } catch (std::exception const& error) {
-        reply = failure_of(error);
+        reply = session->explain(error);
     }
-    auto& runtime = *session->runtime;
     if (reply)
-        runtime.post(
-            [reply = std::move(*reply), handler = std::move(handler)]() mutable { handler(std::move(reply)); });
+        answer(*session->runtime, std::move(*reply), std::move(handler));
     else
-        runtime.call_at(now + pause, [=, steps = std::move(steps), handler = std::move(handler)]() mutable {
+        session->runtime->call_at(now + pause, [=, steps = std::move(steps), handler = std::move(handler)]() mutable {
             attempt<Reply>(
                 session, std::move(steps), std::move(handler), give_up_at, std::min<Clock::duration>(2 * pause, 2ms));
         });

@@ -18,6 +18,8 @@ Line::Line(RangeFile const& range)
     : range_(range)
 {
     auto const header = range.file.read<LineHeader>(0);
+    if (header.magic != LineHeader{}.magic) // new, or damaged
+        return;
     last_ticket_ = header.last_ticket;
     entries.resize(std::min<std::size_t>(header.entries, most_entries));
     range.file.read_at(sizeof(LineHeader), entries.data(), entries.size() * sizeof(LineEntry));
