@@ -60,7 +60,7 @@ private:
 
     ScratchDirectory directory_{ScratchDirectory::Place::memory};
     asio::io_context context_;
-    std::shared_ptr<Runtime> runtime_ = make_runtime(context_);
+    std::shared_ptr<Runtime> runtime_ = make_runtime(context_.get_executor());
     file::SessionPtr session_ = std::make_shared<file::Session>(FileConfig{directory_.path()}, runtime_);
 };
 
