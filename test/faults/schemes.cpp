@@ -48,7 +48,7 @@ std::unique_ptr<StoreUnderAttack> open(Arena const& arena)
 std::vector<Scheme> const& schemes()
 {
     static std::vector<Scheme> const all{
-        {"file", nothing_missing, open<FileUnderAttack>},
+        {"file", nothing_missing, open<FileUnderAttack>, Arena{}.ttl, true},
         {"redis", without_redis, open<RedisUnderAttack>},
         {"redis+sentinel", without_redis, open<SentinelUnderAttack>},
         {"redis+cluster", without_redis, open<ClusterUnderAttack>},
