@@ -32,7 +32,7 @@ COMMAND = re.compile(r"^ *(\$ |export |tenure (run|elect|status|leader|doctor|ev
 FEWEST = 12
 # what a page takes for granted before its commands
 BEFORE = {
-    "docs/users/tutorial.md": '"$TENURE" run --store file: --pool worker: --size 3 -- sh -c "touch held; sleep 60" > holder.log 2>&1 &\n'
+    "docs/users/tutorial.md": 'rm -f held; "$TENURE" run --store file: --pool worker: --size 3 -- sh -c "touch held; sleep 60" > holder.log 2>&1 &\n'
                               'until [ -e held ]; do sleep 0.05; done\n',
 }
 PRELUDE = r"""
