@@ -33,6 +33,7 @@ class TenureRecipe(ConanFile):
         "fPIC": [True, False],
         "conformance": [True, False],
         "etcd": [True, False],
+        "file": [True, False],
         "prometheus": [True, False],
         "tls": [True, False],
         "zookeeper": [True, False],
@@ -42,6 +43,7 @@ class TenureRecipe(ConanFile):
         "fPIC": True,
         "conformance": True,
         "etcd": True,
+        "file": True,
         "prometheus": False,
         "tls": True,
         "zookeeper": False,
@@ -82,6 +84,7 @@ class TenureRecipe(ConanFile):
         toolchain.cache_variables["TENURE_INSTALL"] = True
         toolchain.cache_variables["TENURE_CONFORMANCE"] = bool(self.options.conformance)
         toolchain.cache_variables["TENURE_ETCD"] = bool(self.options.etcd)
+        toolchain.cache_variables["TENURE_FILE"] = bool(self.options.file)
         toolchain.cache_variables["TENURE_TLS"] = bool(self.options.tls)
         toolchain.cache_variables["TENURE_PROMETHEUS"] = "ON" if self.options.prometheus else "OFF"
         # Conan has no package of ZooKeeper's C client: it is the platform's

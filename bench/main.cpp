@@ -26,7 +26,7 @@ struct Part {
     /// not measured unless it is named
     bool on_demand = false;
 };
-constexpr std::array<Part, 21> parts{{
+constexpr std::array<Part, 22> parts{{
     {"floor", bench::measure_floor},
     {"pairs", bench::measure_pairs},
     {"peers", bench::measure_peers},
@@ -43,6 +43,7 @@ constexpr std::array<Part, 21> parts{{
     {"redlock_throughput", bench::measure_redlock_throughput},
     {"etcd", bench::measure_etcd},
     {"zookeeper", bench::measure_zookeeper},
+    {"file", bench::measure_file},
     {"compile_time", bench::measure_compile_time},
     {"renewals", bench::measure_renewals},
     {"memory", bench::measure_memory},
@@ -59,7 +60,7 @@ Measures tenure against a raw socket client on a redis-server of its own, and pr
   --only PART           only this part; may be repeated. Parts: floor pairs peers before latency
                         first_free handover fairness multi segments reentry
                         cluster_pairs redlock_latency redlock_throughput etcd
-                        zookeeper compile_time renewals memory many_leases; curves only if it is named
+                        zookeeper file compile_time renewals memory many_leases; curves only if it is named
   --rounds N            interleaved rounds of each figure (7)
   --let-sleep           idle cores may sleep, so that figures across cores carry the time they take to wake; without
                         it they are kept awake where the kernel allows it, which is for root

@@ -35,19 +35,23 @@ set(CPACK_DEBIAN_TENURE_DEVELOPMENT_PACKAGE_NAME libtenure-dev)
 set(CPACK_DEBIAN_TENURE_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_TENURE_DEVELOPMENT_DESCRIPTION
     "asynchronous leases for Boost.Asio: static library and headers
-Distributed locks and pools of numbered slots, on Redis, Valkey, etcd or in
-memory. A holder is notified before its lease expires. This package has the
-headers, the static libraries, and the files for CMake and pkg-config.")
+Distributed locks and pools of numbered slots, on Redis, Valkey, etcd, in a
+directory or in memory. A holder is notified before its lease expires. This
+package has the headers, the static libraries, and the files for CMake and
+pkg-config.")
 
 if(TENURE_BUILD_TOOL)
   list(APPEND CPACK_COMPONENTS_ALL tenure_tool)
   set(CPACK_DEBIAN_TENURE_TOOL_PACKAGE_NAME tenure)
   set(CPACK_DEBIAN_TENURE_TOOL_PACKAGE_SECTION utils)
   set(CPACK_DEBIAN_TENURE_TOOL_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_TENURE_TOOL_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/packaging/debian/postinst"
+                                                     "${PROJECT_SOURCE_DIR}/packaging/debian/postrm")
   set(CPACK_DEBIAN_TENURE_TOOL_DESCRIPTION
       "run programs under a distributed lock or a numbered slot
-Runs a command while it holds a lease in Redis, Valkey or etcd, elects a leader
-among processes, and shows who holds which lease. This package has the program,
-its manual page, and completions for bash, zsh and fish.")
+Runs a command while it holds a lease in a directory of this machine, in Redis,
+Valkey or etcd, elects a leader among processes, and shows who holds which
+lease. This package has the program, its manual page, and completions for bash,
+zsh and fish.")
 endif()
 include(CPack)

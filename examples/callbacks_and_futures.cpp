@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // No coroutines: the same operations with callbacks, and with futures from a thread that may block. A batch program: a
 // signal ends it at once, and what it held expires after the ttl.
-//   callbacks_and_futures [STORE_URL]      default: memory://
+//   callbacks_and_futures [STORE_URL]      default: file:
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/thread_pool.hpp>
@@ -41,7 +41,7 @@ int main(int argc, char** argv)
 try {
     // Declared first, and so destroyed last: it stops and joins its thread, also when a get() below has thrown.
     asio::thread_pool network(1);
-    auto const store = tenure::open_store(network, argc > 1 ? argv[1] : "memory://");
+    auto const store = tenure::open_store(network, argc > 1 ? argv[1] : "file:");
     tenure::Lock const lock(store, {.key = "jobs:nightly", .ttl = 3s});
     std::promise<void> done;
     run_job(lock, done);

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Tracing: the events of a store become spans, one JSON object to a line, in the terms of OpenTelemetry. A span
 // tenure.acquire lasts from the call to the grant, a span tenure.hold from the grant to the release.
-//   traced_worker [STORE_URL]      default: memory://
+//   traced_worker [STORE_URL]      default: file:
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -192,7 +192,7 @@ try {
     options.log_level = tenure::LogLevel::error;
     options.on_event = [spans](tenure::Event const& event) { spans->add(event); };
     {
-        auto const store = tenure::open_store(context, argc > 1 ? argv[1] : "memory://", std::move(options));
+        auto const store = tenure::open_store(context, argc > 1 ? argv[1] : "file:", std::move(options));
         tenure::SlotPool const pool(store, {.prefix = "traced:", .size = 2, .ttl = 300ms});
         asio::co_spawn(context, work(pool), report);
         context.run();

@@ -54,6 +54,7 @@ set(TENURE_PUBLIC_HEADERS
     stores/credentials.hpp
     stores/endpoint.hpp
     stores/etcd.hpp
+    stores/file.hpp
     stores/memory.hpp
     stores/redis.hpp
     stores/redis_cluster.hpp

@@ -72,6 +72,7 @@ target_sources(
     runtime/repeated_causes.cpp
     runtime/strand.cpp
     store/etcd/config.cpp
+    store/file/config.cpp
     store/claim_window.cpp
     store/memory/backend.cpp
     store/memory/domain.cpp
@@ -189,6 +190,28 @@ if(TENURE_ETCD)
       store/etcd/leases/proofs.cpp
       store/etcd/leases/rebind.cpp
       store/etcd/leases/renewals.cpp
+  )
+endif()
+
+if(TENURE_FILE)
+  target_sources(
+    tenure
+    PRIVATE
+      files/descriptor.cpp
+      files/encoding.cpp
+      files/fork_closed.cpp
+      files/holder.cpp
+      files/machine_clock.cpp
+      files/mailbox.cpp
+      files/shared_directory.cpp
+      store/file/backend.cpp
+      store/file/claim.cpp
+      store/file/directory.cpp
+      store/file/inspect.cpp
+      store/file/layout.cpp
+      store/file/release.cpp
+      store/file/session.cpp
+      store/file/watches.cpp
   )
 endif()
 

@@ -4,6 +4,7 @@
 #include "figures/redlock_servers.hpp"
 #include "harness/etcd_process.hpp"
 #include "harness/redis_cluster.hpp"
+#include "harness/scratch_directory.hpp"
 #include "harness/sentinel_group.hpp"
 #include "harness/zookeeper_process.hpp"
 
@@ -33,6 +34,13 @@ std::unique_ptr<Arena> where_installed(Setting const& setting, std::string const
 std::unique_ptr<Arena> memory(Setting const&)
 {
     return std::make_unique<Arena>("memory", "memory://bench", true, nullptr);
+}
+
+std::unique_ptr<Arena> file(Setting const&)
+{
+    auto const directory =
+        std::make_shared<tenure::test::ScratchDirectory>(tenure::test::ScratchDirectory::Place::memory);
+    return std::make_unique<Arena>("file", "file://" + directory->path(), true, directory);
 }
 
 std::unique_ptr<Arena> redis(Setting const& setting)
@@ -74,7 +82,7 @@ std::unique_ptr<Arena> zookeeper(Setting const& setting)
 
 std::vector<std::function<std::unique_ptr<Arena>(Setting const&)>> arenas()
 {
-    return {memory, redis, sentinel, cluster, redlock, etcd, zookeeper};
+    return {memory, file, redis, sentinel, cluster, redlock, etcd, zookeeper};
 }
 
 } // namespace bench

@@ -62,6 +62,8 @@ void measure_redlock_throughput(Setting const& setting);
 void measure_etcd(Setting const& setting);
 /** Measures a ZooKeeper server; skipped without a server, or if the library was built without ZooKeeper. */
 void measure_zookeeper(Setting const& setting);
+/** Pairs, the first free of 1,024, hand-overs beside flock(2) and renewals in a directory. */
+void measure_file(Setting const& setting);
 /** From release to acquire in another process. */
 void measure_handover(Setting const& setting);
 /** One MultiLock after another, of 1, 4 and 16 keys. */

@@ -2,7 +2,15 @@
 #include "harness/stopwatch.hpp"
 #include "library/session.hpp"
 
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <unistd.h>
+
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace asio = boost::asio;
 
@@ -26,16 +34,34 @@ asio::awaitable<void> take_last(tenure::SlotPool pool, unsigned times, std::vect
     }
 }
 
+tenure::SlotPool make_pool(tenure::Store const& store, unsigned keys, Features features)
+{
+    return {store, {"thread_id_lock:", keys, std::chrono::milliseconds{10'000}, lease_options(features)}};
+}
+
+asio::awaitable<void> hold_most(tenure::SlotPool pool, int ready)
+{
+    std::vector<tenure::Slot> slots;
+    while (slots.size() + 1 < pool.size()) {
+        auto slot = co_await pool.async_acquire();
+        slots.push_back(std::move(slot));
+    }
+    static_cast<void>(!::write(ready, "", 1));
+    asio::steady_timer never(co_await asio::this_coro::executor, Steady::time_point::max());
+    co_await never.async_wait(asio::deferred);
+}
+
 } // namespace
+
+void hold_all_but_last(std::string const& url, unsigned keys, int ready)
+{
+    run_session(url, [&](tenure::Store store) { return hold_most(make_pool(store, keys, by_default), ready); });
+}
 
 Measurement first_free(std::string const& url, unsigned keys, unsigned times, Features features)
 {
     std::vector<double> all;
-    run_session(url, [&](tenure::Store store) {
-        tenure::SlotPool pool{
-            store, {"thread_id_lock:", keys, std::chrono::milliseconds{10'000}, lease_options(features)}};
-        return take_last(std::move(pool), times, all);
-    });
+    run_session(url, [&](tenure::Store store) { return take_last(make_pool(store, keys, features), times, all); });
     return {median(all)};
 }
 

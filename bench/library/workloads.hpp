@@ -44,6 +44,9 @@ pool_pairs(std::string const& url, unsigned size, double seconds, Features featu
 /** Acquires the only free slot, the last one of `keys`. @returns p50 in microseconds */
 [[nodiscard]] Measurement first_free(std::string const& url, unsigned keys, unsigned times, Features features);
 
+/** Holds all slots of that pool but the last one, and does not return. @param ready  gets a byte once they are held */
+void hold_all_but_last(std::string const& url, unsigned keys, int ready);
+
 /** Acquires a lock that its holder has, that many times.
  *  @returns nanoseconds of that and its release, and of that and the end of its ReentrantLease by destruction */
 [[nodiscard]] Measurement reentry(std::string const& url, unsigned times);

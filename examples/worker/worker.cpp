@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // A worker of which at most SIZE work at a time, each under a number that no other live worker has. It fails at its
 // start if the store cannot be used, stops in time when it loses its number, and ends in order on a signal.
-//   worker [STORE_URL [SIZE [TTL_MS]]]     runs until SIGINT or SIGTERM; default: memory://, 3, 5 s
+//   worker [STORE_URL [SIZE [TTL_MS]]]     runs until SIGINT or SIGTERM; default: file:, 3, 5 s
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -70,7 +70,7 @@ try {
     auto const size = static_cast<std::uint32_t>(argc > 2 ? std::atol(argv[2]) : 3);
     std::chrono::milliseconds const ttl(argc > 3 ? std::atol(argv[3]) : 5000);
     asio::io_context context(1);
-    auto const store = tenure::open_store(context, argc > 1 ? argv[1] : "memory://");
+    auto const store = tenure::open_store(context, argc > 1 ? argv[1] : "file:");
     asio::co_spawn(context, serve(store, {store, {.prefix = "worker:", .size = size, .ttl = ttl}}), report);
     // returns once the store is closed, although `store` is still there
     context.run();

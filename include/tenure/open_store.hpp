@@ -19,6 +19,7 @@ namespace tenure
  *  | URL | store |
  *  | --- | --- |
  *  | `memory://`, `memory://NAME` | inside this process; stores opened with the same name share their keys |
+ *  | `file:///path`, `file://`, `file:` | a directory for processes of this machine; without a path: the user's |
  *  | `redis://[[user]:password@]host[:port][/database]` | one Redis or Valkey server |
  *  | `rediss://...` | the same over TLS; options `?tls_ca=`, `tls_cert=`, `tls_key=`, `tls_server_name=` |
  *  | `redis+unix:///path/to/socket[?db=0]` | the same over a Unix socket |
@@ -33,6 +34,8 @@ namespace tenure
  *  | `zookeeper://[user:password@]host[:port][,...][/chroot]` | a ZooKeeper server or ensemble |
  *
  *  docs/users/choosing-a-store.md compares them.
+ *
+ *  `file` URLs take `any_filesystem=true` (see FileConfig).
  *
  *  All `redis`, `redlock` and `etcd` URLs take `connect_timeout=` and `reconnect_backoff=`, and over TLS the options of
  * `rediss://` and `tls_verify=`. `etcd` URLs take `connections=`; `zookeeper` URLs `tick=`, `shortest_ttl=`,

@@ -3,6 +3,7 @@
 #include <tenure/backend/runtime.hpp>
 #include <tenure/open_store.hpp>
 #include <tenure/stores/etcd.hpp>
+#include <tenure/stores/file.hpp>
 #include <tenure/stores/memory.hpp>
 #include <tenure/stores/redis.hpp>
 #include <tenure/stores/redis_cluster.hpp>
@@ -12,6 +13,7 @@
 
 #include "config/url.hpp"
 #include "store/etcd/config.hpp"
+#include "store/file/backend.hpp"
 #include "store/memory/backend.hpp"
 #include "store/redis/backend.hpp"
 #include "store/redis/cluster/backend.hpp"
@@ -22,6 +24,9 @@
 
 #if TENURE_HAS_ETCD
 #include "store/etcd/backend.hpp"
+#endif
+#if TENURE_HAS_FILE
+#include "files/fork_closed.hpp"
 #endif
 #if TENURE_HAS_ZOOKEEPER
 #include "store/zookeeper/backend.hpp"
@@ -98,6 +103,31 @@ Store open_store(asio::any_io_executor executor, EtcdConfig config, StoreOptions
         });
 }
 
+Store open_store(asio::any_io_executor executor, FileConfig config, StoreOptions options)
+{
+    return open(
+        std::move(executor), std::move(options),
+        [&config]([[maybe_unused]] auto const& runtime) -> std::shared_ptr<Backend> {
+#if TENURE_HAS_FILE
+            return file::make_backend(runtime, config);
+#else
+            file::check_config(config);
+            throw std::invalid_argument(
+                file::describe(config) + ": this build of tenure is without the store in a directory; build tenure "
+                                         "with -DTENURE_FILE=ON (Conan: -o tenure/*:file=True)");
+#endif
+        });
+}
+
+std::vector<int> holder_descriptors()
+{
+#if TENURE_HAS_FILE
+    return fork_closed_descriptors();
+#else
+    return {};
+#endif
+}
+
 Store open_store(asio::any_io_executor executor, ZookeeperConfig config, StoreOptions options)
 {
     return open(
@@ -140,6 +170,7 @@ Store open_url(asio::any_io_executor executor, Url const& url, StoreOptions opti
 
 constexpr StoreKind store_kinds[]{
     {schemes::memory, open_url<memory_config_from>},
+    {schemes::file, open_url<file::config_from>},
     {schemes::redis, open_url<redis::config_from>},
     {schemes::redis_socket, open_url<redis::config_from>},
     {schemes::redis_sentinel, open_url<redis::sentinel_config_from>},

@@ -171,6 +171,10 @@ Url parse_url(std::string_view text)
         if (static_cast<unsigned char>(c) <= 0x20 || static_cast<unsigned char>(c) == 0x7f)
             refuse_url("characters", "must not hold spaces or control characters (write them as %20 and so on)");
 
+    // a path needs no authority: `file:/path`, and `file:` alone
+    std::string whole;
+    if (text.starts_with("file:") && !text.starts_with("file://"))
+        text = whole = "file://" + std::string(text.substr(5));
     auto const colon = text.find("://");
     if (colon == std::string_view::npos)
         refuse_url("scheme", "must be followed by \"://\", as in redis://host:6379");

@@ -30,6 +30,7 @@ struct UrlScheme {
 namespace schemes
 {
 
+inline constexpr UrlScheme file{"file"};
 inline constexpr UrlScheme memory{"memory"};
 inline constexpr UrlScheme redis{"redis", "rediss"};
 inline constexpr UrlScheme redis_socket{"redis+unix"};

@@ -1,6 +1,6 @@
 # Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-# CPack runs this on the installed components, before it packs them: the documents that Debian wants in each package, and
-# its compression and folders.
+# CPack runs this on the installed components, before it packs them: the documents that Debian wants in each package, its
+# compression and folders, and the directory of the file store.
 get_filename_component(source_dir "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 find_program(GZIP gzip REQUIRED)
 find_program(STRIP strip REQUIRED)
@@ -30,6 +30,9 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   compress("${documents}/changelog")
   compress("${documents}/changelog.Debian")
 
+  if(component STREQUAL "tenure_tool")
+    file(COPY "${CMAKE_CURRENT_LIST_DIR}/tenure.conf" DESTINATION "${usr}/lib/tmpfiles.d" FILE_PERMISSIONS ${permissions})
+  endif()
   file(GLOB pages "${usr}/share/man/man*/*.[1-9]")
   foreach(page IN LISTS pages)
     compress("${page}")

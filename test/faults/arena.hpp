@@ -15,6 +15,8 @@ struct Arena {
     std::uint32_t locks = 3;
     /// G of docs/users/guarantees.md
     std::chrono::milliseconds ttl{1500};
+    /// a key is free as soon as its holder's process is dead
+    bool frees_at_death = false;
 
     [[nodiscard]] std::uint32_t cells() const noexcept { return slots + locks; }
     [[nodiscard]] std::int64_t ttl_ns() const noexcept { return std::chrono::nanoseconds{ttl}.count(); }

@@ -69,6 +69,7 @@ bool Fleet::kill_holder(Attack& attack)
     // Nothing it does can come between the look and its death.
     worker->process.pause();
     auto const held = held_by(auditor_, pid);
+    ledger_.killed(pid);
     worker->process.kill();
     auto const killed = boottime_ns();
     replace(*worker);
@@ -110,6 +111,7 @@ bool Fleet::kill_any(Attack& attack)
     FaultScope const fault{ledger_, record("worker killed", worker.process.pid())};
     if (worker.pause)
         ledger_.end(std::exchange(worker.pause, std::nullopt)->fault);
+    ledger_.killed(worker.process.pid());
     worker.process.kill();
     replace(worker);
     return true;

@@ -119,6 +119,19 @@ std::string Ledger::around(std::int64_t from, std::int64_t to) const
     return text.empty() ? "no fault" : text;
 }
 
+void Ledger::killed(pid_t process)
+{
+    std::lock_guard const lock{mutex_};
+    killed_[process] = test::boottime_ns();
+}
+
+bool Ledger::dead(pid_t process, std::int64_t at) const
+{
+    std::lock_guard const lock{mutex_};
+    auto const found = killed_.find(process);
+    return found != killed_.end() && found->second <= at;
+}
+
 void Ledger::breach(std::string rule, std::string text)
 {
     std::lock_guard const lock{mutex_};

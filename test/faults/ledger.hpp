@@ -84,6 +84,10 @@ public:
     /** Which faults touch the interval, and when, counted from its end; for a person. */
     [[nodiscard]] std::string around(std::int64_t from, std::int64_t to) const;
 
+    /** The process is killed now. */
+    void killed(pid_t process);
+    [[nodiscard]] bool dead(pid_t process, std::int64_t at) const;
+
     void breach(std::string rule, std::string text);
     /** One that a documented weakness of the store explains. */
     void excuse(std::string const& rule, std::string const& fault);
@@ -97,6 +101,8 @@ private:
     std::vector<FaultRecord> faults_;
     std::vector<FaultRecord> stalls_;
     std::vector<Breach> breaches_;
+    /// when processes were killed
+    std::map<pid_t, std::int64_t> killed_;
     /// by rule and fault
     std::map<std::string, std::uint64_t> excused_;
 };

@@ -12,7 +12,7 @@ namespace
 
 using Counts = std::map<std::string, std::uint64_t>;
 
-double milliseconds(std::int64_t ns)
+double in_milliseconds(std::int64_t ns)
 {
     return static_cast<double>(ns) / 1e6;
 }
@@ -30,16 +30,16 @@ void print_lateness(std::ostream& out, Findings const& findings)
 {
     if (findings.punctual_tokens != 0)
         out << "  " << findings.punctual_tokens << " tokens fired for want of time in loops that turned, at worst "
-            << milliseconds(findings.worst_after_fires_at) << " ms after valid_until - notice, "
-            << milliseconds(findings.worst_after_valid_until) << " ms after valid_until (negative: before)\n";
+            << in_milliseconds(findings.worst_after_fires_at) << " ms after valid_until - notice, "
+            << in_milliseconds(findings.worst_after_valid_until) << " ms after valid_until (negative: before)\n";
     if (findings.stalled_tokens != 0)
         out << "  " << findings.stalled_tokens
             << " in processes or loops that stood still just then, told when they went on, at worst "
-            << milliseconds(findings.worst_stalled_after_valid_until) << " ms after valid_until\n";
+            << in_milliseconds(findings.worst_stalled_after_valid_until) << " ms after valid_until\n";
     if (findings.proven_losses != 0)
         out << "  " << findings.proven_losses
             << " holders were told that a stranger had taken their key, at worst after "
-            << milliseconds(findings.slowest_proof) << " ms\n";
+            << in_milliseconds(findings.slowest_proof) << " ms\n";
 }
 
 } // namespace
@@ -64,15 +64,16 @@ void print(std::ostream& out, Report const& report)
     out << "figures\n";
     print_lateness(out, findings);
     out << "  " << report.fleet.long_pauses << " holders stopped beyond the ttl; " << report.fleet.kills
-        << " workers killed, their keys held again at worst " << milliseconds(report.fleet.slowest_return)
+        << " workers killed, their keys held again at worst " << in_milliseconds(report.fleet.slowest_return)
         << " ms later\n";
     out << "  " << report.figures.looks << " looks at the store, which found what a live holder believed "
         << report.figures.live << " times\n";
     if (report.figures.compared != 0)
-        out << "  valid_until was at least " << milliseconds(report.figures.least_margin)
+        out << "  valid_until was at least " << in_milliseconds(report.figures.least_margin)
             << " ms before the store's expiry in " << report.figures.compared << " comparisons\n";
-    out << "  a key was held for nobody for " << milliseconds(report.figures.longest_orphan)
-        << " ms at most; all were free " << milliseconds(report.clean_after) << " ms after the last worker had ended\n"
+    out << "  a key was held for nobody for " << in_milliseconds(report.figures.longest_orphan)
+        << " ms at most; all were free " << in_milliseconds(report.clean_after)
+        << " ms after the last worker had ended\n"
         << "  register: " << report.writes.accepted << " writes accepted, " << report.writes.rejected << " rejected, "
         << report.writes.stale << " stale ones accepted\n";
     out << report.faults.size() << " faults, " << findings.grants << " grants, " << report.breaches.size()

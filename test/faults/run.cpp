@@ -48,7 +48,7 @@ class Scene
 {
 public:
     Scene(Options const& options, Scheme const& scheme)
-        : arena_{.slots = options.slots, .locks = options.locks, .ttl = scheme.ttl}
+        : arena_{.slots = options.slots, .locks = options.locks, .ttl = scheme.ttl, .frees_at_death = scheme.frees_at_death}
         , store_(scheme.open(arena_))
         , auditor_(test::Auditor::create(directory_.file("audit"), arena_.cells()))
         , register_(test::test_program("fenced_register"), directory_.file("register"), directory_.file("stale-writes"))

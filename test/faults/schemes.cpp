@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "cluster_under_attack.hpp"
 #include "etcd_under_attack.hpp"
+#include "file_under_attack.hpp"
 #include "redis_under_attack.hpp"
 #include "redlock_under_attack.hpp"
 #include "sentinel_under_attack.hpp"
@@ -31,6 +32,11 @@ std::string without_etcd()
                : std::string{};
 }
 
+std::string nothing_missing()
+{
+    return {};
+}
+
 template <class Store>
 std::unique_ptr<StoreUnderAttack> open(Arena const& arena)
 {
@@ -42,6 +48,7 @@ std::unique_ptr<StoreUnderAttack> open(Arena const& arena)
 std::vector<Scheme> const& schemes()
 {
     static std::vector<Scheme> const all{
+        {"file", nothing_missing, open<FileUnderAttack>, Arena{}.ttl, true},
         {"redis", without_redis, open<RedisUnderAttack>},
         {"redis+sentinel", without_redis, open<SentinelUnderAttack>},
         {"redis+cluster", without_redis, open<ClusterUnderAttack>},

@@ -85,6 +85,7 @@ struct Scheme {
     std::unique_ptr<StoreUnderAttack> (*open)(Arena const& arena);
     /// G of its runs: what the store can grant, and outlives what must cost no lease
     std::chrono::milliseconds ttl = Arena{}.ttl;
+    bool frees_at_death = false;
 };
 [[nodiscard]] std::vector<Scheme> const& schemes();
 

@@ -59,10 +59,13 @@ void Verdict::excuse_or_breach(std::string const& rule, std::string const& fault
 
 void Verdict::judge_overlaps()
 {
-    for (auto const& violation : auditor_.violations())
+    for (auto const& violation : auditor_.violations()) {
+        if (arena_.frees_at_death && ledger_.dead(violation.earlier.pid, violation.later.entered))
+            continue;
         excuse_or_breach(
             "S1", ledger_.forgotten_by(violation.later.cell, violation.later.entered, arena_.ttl_ns()),
             arena_.key(violation.later.cell) + ": two live holders: " + violation.describe());
+    }
 }
 
 void Verdict::judge_order(std::vector<Holding> holdings)

@@ -129,7 +129,7 @@ void Watcher::compare(
         return;
     }
     auto const now = boottime_ns();
-    if (!stayed || after->valid_until <= now)
+    if (!stayed || after->valid_until <= now || (arena_.frees_at_death && ledger_.dead(before.pid, now)))
         return;
     if (auto const fault = ledger_.forgotten_by(cell, now, arena_.ttl_ns()); !fault.empty()) {
         if (std::exchange(memory_[cell].complained_live, token) != token)

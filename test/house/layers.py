@@ -11,7 +11,9 @@ MAY_INCLUDE = {
     "runtime": [],
     "config": [],
     "net": ["runtime", "config"],
+    "files": ["runtime"],
     "store": ["runtime", "config"],
+    "store/file": ["runtime", "config", "files", "store"],
     "store/memory": ["runtime", "config", "store"],
     "store/redis": ["runtime", "config", "net", "store"],
     "store/redis/wire": ["runtime"],
@@ -29,7 +31,7 @@ MAY_INCLUDE = {
     "testing": ["runtime", "store/memory"],
     "conformance": [],
     "prometheus": [],
-    "api": ["runtime", "config", "net", "store", "engine", "locks"],
+    "api": ["runtime", "config", "net", "files", "store", "engine", "locks"],
 }
 # Public headers that only these folders may include: what users hold is made by the engine and above it.
 USER_HEADERS = {"lock", "slot_pool", "slot", "lease", "cancel_on", "with_lease", "run", "acquirable", "acquirable_keys",

@@ -25,15 +25,15 @@ import time
 from pathlib import Path
 
 FRESH = ("README.md", "docs/users/install.md", "docs/contributors/building.md")
-LANGUAGES = {"cpp", "cmake", "redis", "sh", "sql", "text"}
+LANGUAGES = {"cpp", "cmake", "ini", "redis", "sh", "sql", "text"}
 BLOCK = re.compile(r"(?:^<!-- not run: (?P<reason>[^\n]+) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.S | re.M)
 INDENTED = re.compile(r"\n\n((?: {4}[^\n]*\n)+)")
 COMMAND = re.compile(r"^ *(\$ |export |tenure (run|elect|status|leader|doctor|evict|exporter|demo)(?= |$)|scripts/|build/|cmake |ctest |[A-Z_]+=\S+ \w)")
 FEWEST = 12
 # what a page takes for granted before its commands
 BEFORE = {
-    "docs/users/tutorial.md": '"$TENURE" run --pool worker: --size 3 -- sleep 60 > holder.log 2>&1 &\n'
-                              'until [ "$(redis-cli -p $PORT exists worker:0)" = 1 ]; do sleep 0.05; done\n',
+    "docs/users/tutorial.md": 'rm -f held; "$TENURE" run --store file: --pool worker: --size 3 -- sh -c "touch held; sleep 60" > holder.log 2>&1 &\n'
+                              'until [ -e held ]; do sleep 0.05; done\n',
 }
 PRELUDE = r"""
 set -euo pipefail
@@ -168,10 +168,12 @@ class Server:
 
 def run_commands(block, server, tenure, directory):
     url = f"redis://127.0.0.1:{server.port}"
-    text = re.sub(r"redis://(127\.0\.0\.1:6379|localhost\b(:6379)?)", url, block.text)
+    text = re.sub(r"redis://(127\.0\.0\.1:6379|localhost\b(:6379)?)", url, BEFORE.get(block.page, "") + block.text)
+    # not the user's own directory, where other programs may hold the same keys
+    text = re.sub(r"--store file:(?!/)", f"--store file://{directory}", text)
     environment = {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}", "TENURE": tenure, "TENURE_STORE": url, "PORT": str(server.port)}
     # timeout also ends what the commands have started
-    return subprocess.run(["timeout", "60", "bash", "-c", PRELUDE + BEFORE.get(block.page, "") + text], cwd=directory, env=environment,
+    return subprocess.run(["timeout", "60", "bash", "-c", PRELUDE + text], cwd=directory, env=environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 

@@ -4,6 +4,7 @@
 
 #include "harness/paths.hpp"
 #include "harness/redis_server.hpp"
+#include "harness/scratch_directory.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -41,6 +42,15 @@ void check_story(std::string const& output)
     CHECK_THAT(output, !ContainsSubstring("FAILED"));
 }
 
+/** Only processes can be paused. */
+void check_pause(std::string const& output)
+{
+    CHECK_THAT(output, ContainsSubstring("was paused (SIGSTOP) while it held slot"));
+    CHECK_THAT(output, ContainsSubstring("after the pause began"));
+    CHECK_THAT(output, ContainsSubstring("after it woke up: its lease was over"));
+    CHECK_THAT(output, ContainsSubstring("processes of their own"));
+}
+
 } // namespace
 
 TEST_CASE("the demo runs without a server, whatever TENURE_STORE names, and ends well", "[integration][tool][demo]")
@@ -49,6 +59,16 @@ TEST_CASE("the demo runs without a server, whatever TENURE_STORE names, and ends
     CHECK(tool.exit_code() == 0);
     check_story(tool.output());
     CHECK_THAT(tool.output(), ContainsSubstring("coroutines of this process"));
+}
+
+TEST_CASE("the demo runs with processes of this machine, without a server", "[integration][tool][demo][file]")
+{
+    ScratchDirectory const directory{ScratchDirectory::Place::memory};
+    ToolProcess tool(short_demo_on("file://" + directory.path()));
+    CHECK(tool.exit_code() == 0);
+    check_story(tool.output());
+    check_pause(tool.output());
+    CHECK_THAT(tool.output(), ContainsSubstring("its process held the key, which is free now"));
 }
 
 TEST_CASE("into a pipe the demo prints events, and no pictures", "[integration][tool][demo]")
@@ -75,7 +95,7 @@ TEST_CASE("the demo runs with processes on a server, ends well and leaves no key
     ToolProcess tool(short_demo_on(server.url()));
     CHECK(tool.exit_code() == 0);
     check_story(tool.output());
-    CHECK_THAT(tool.output(), ContainsSubstring("processes of their own"));
+    check_pause(tool.output());
     // the counter of fencing tokens stays, so that they go on increasing
     CHECK(eventually([&] {
         for (auto const& key : redis.keys("*"))

@@ -2,6 +2,7 @@
 #include "config/url.hpp"
 #include "harness/paths.hpp"
 #include "store/etcd/config.hpp"
+#include "store/file/backend.hpp"
 #include "store/redis/config/config.hpp"
 
 #include <tenure/open_store.hpp>
@@ -160,10 +161,10 @@ TEST_CASE("no error shows any part of a password", "[url]")
 TEST_CASE("an unknown scheme is refused with a list of those that exist, and each page names them all", "[url]")
 {
     auto const message = error_of("http://host");
-    CHECK_THAT(message, ContainsSubstring("scheme 'http': must be one of memory://, redis://, rediss://, "));
+    CHECK_THAT(message, ContainsSubstring("scheme 'http': must be one of memory://, file://, redis://, rediss://, "));
     std::regex const scheme(R"([a-z+]+://)");
     std::set<std::string> const schemes{std::sregex_token_iterator(message.begin(), message.end(), scheme), {}};
-    CHECK(schemes.size() == 13);
+    CHECK(schemes.size() == 14);
     for (auto const* const page :
          {"include/tenure/open_store.hpp", "docs/users/choosing-a-store.md", "docs/users/tool.md"}) {
         std::ostringstream text;
@@ -190,9 +191,10 @@ TEST_CASE("the table of URL options has for each store the options that the code
                 for (auto const& option : code_spans(cells[0]))
                     documented[code_spans(header.at(column)).at(0)].insert(option);
     }
-    CHECK(documented.size() == 7);
+    CHECK(documented.size() == 8);
     for (auto const& [scheme, options] : documented) {
         auto const* const rest = scheme == "redis+unix://"       ? "/socket"
+                                 : scheme == "file://"           ? "/directory"
                                  : scheme == "redis+sentinel://" ? "host/name"
                                  : scheme == "redlock://"        ? "a,b,c"
                                                                  : "host";
@@ -204,6 +206,22 @@ TEST_CASE("the table of URL options has for each store the options that the code
         CAPTURE(message);
         CHECK(options == std::set<std::string>{std::sregex_token_iterator(begin, message.end(), name), {}});
     }
+}
+
+TEST_CASE("file URLs become a configuration, with and without slashes", "[url]")
+{
+    auto const directory = [](std::string const& text) {
+        return tenure::file::config_from(tenure::parse_url(text)).directory;
+    };
+    CHECK(directory("file:///run/app%20locks") == "/run/app locks");
+    CHECK(directory("file:/run/app") == "/run/app");
+    CHECK(directory("file://").empty());
+    CHECK(directory("file:").empty());
+    CHECK(tenure::file::config_from(tenure::parse_url("file:/a?any_filesystem=true")).any_filesystem);
+    CHECK_THAT(error_of("file://run/locks"), ContainsSubstring("must begin after a third '/'"));
+    CHECK_THAT(error_of("file:locks"), ContainsSubstring("must begin after a third '/'"));
+    CHECK_THAT(
+        error_of("file:///" + std::string(3100, 'a')), ContainsSubstring("must be an absolute path of at most 3072"));
 }
 
 TEST_CASE("etcd URLs become a configuration with every member they name", "[url]")

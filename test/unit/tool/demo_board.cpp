@@ -42,6 +42,17 @@ TEST_CASE("the board counts a killed worker's slot as held until its lease has e
     CHECK(board.collisions() == 1);
 }
 
+TEST_CASE("a worker that was paused may find another one in its slot, after its lease has ended", "[tool]")
+{
+    DemoBoard board;
+    board.enter(1, 0, 10, Clock::now() - 1ms);
+    board.worker(0).doing = DemoBoard::Doing::paused;
+    board.enter(1, 1, 11, Clock::now() + 1h);
+    board.leave(1, 0);
+    CHECK(board.collisions() == 0);
+    CHECK(board.worker(0).doing == DemoBoard::Doing::waiting);
+}
+
 TEST_CASE("the board sees a fencing token that does not grow", "[tool]")
 {
     DemoBoard board;

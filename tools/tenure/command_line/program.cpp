@@ -30,7 +30,9 @@ CommandHelp program_help()
              {"export TENURE_STORE=redis://localhost", "the server for the commands that follow"},
              {"tenure run --size 4 ./worker", "hold a slot while ./worker runs"}},
         .environment = {
-            {"TENURE_STORE", "the store's URL if --store is not given; demo ignores it"},
+            {"TENURE_STORE",
+             "the store's URL if --store is not given; demo ignores it. If it is unset, run, elect and leader use a "
+             "directory of this machine, but not in a Kubernetes pod (KUBERNETES_SERVICE_HOST)"},
             {"NO_COLOR", "if it is set and not empty, output has no colours unless --color asks for them"},
             {"TERM", "if it is unset or 'dumb', output has no colours, and demo and status --watch use no live screen"},
             {"TZ", "the time zone of what status shows; JSON is in UTC"}}};

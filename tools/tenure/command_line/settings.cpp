@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
@@ -16,6 +17,18 @@ namespace tenure::tool
 
 namespace asio = boost::asio;
 
+namespace
+{
+
+/** True if nothing says that this program should share its leases with other machines: no variable names a store, not
+ *  even an empty one that was forgotten, and no cluster runs it on one of many machines. */
+bool is_meant_for_this_machine()
+{
+    return std::getenv("TENURE_STORE") == nullptr && std::getenv("KUBERNETES_SERVICE_HOST") == nullptr;
+}
+
+} // namespace
+
 Store StoreSettings::open(asio::any_io_executor executor) const
 {
     return open(std::move(executor), report().sink());
@@ -23,13 +36,19 @@ Store StoreSettings::open(asio::any_io_executor executor) const
 
 Store StoreSettings::open(asio::any_io_executor executor, LogSink log) const
 {
-    if (url.empty())
+    bool const is_local = url.empty() && may_be_local && is_meant_for_this_machine();
+    if (url.empty() && !is_local)
         throw std::invalid_argument("which store? Name it by --store URL, or in the variable TENURE_STORE");
     StoreOptions options;
     options.worker_name = worker;
     options.log = std::move(log);
     options.log_level = report().level();
-    return open_store(std::move(executor), url, std::move(options));
+    auto store = open_store(std::move(executor), is_local ? "file:" : url, std::move(options));
+    if (is_local)
+        report().say(
+            "no store named: this lock holds on this machine only, in " + store.describe() +
+            "; name a store, or --store file:, to drop this line");
+    return store;
 }
 
 void add_store_options(CLI::App& command, StoreSettings& settings, bool from_environment)

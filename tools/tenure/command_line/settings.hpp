@@ -23,6 +23,8 @@ namespace asio = boost::asio;
 /** Which store, as which worker, and how much is said: the options that every command has. */
 struct StoreSettings {
     std::string url;
+    /// if no store is named, the leases live in this user's directory on this machine
+    bool may_be_local = false;
     std::string worker;
     int verbosity = 0;
     ColorChoice color = ColorChoice::automatic;

@@ -78,9 +78,9 @@ void DemoBoard::stay(std::uint32_t slot, Instant valid_until) noexcept
 
 void DemoBoard::leave(std::uint32_t slot, std::uint32_t worker) noexcept
 {
-    content_->workers[worker].doing = Doing::waiting;
+    bool const was_paused = content_->workers[worker].doing.exchange(Doing::waiting) == Doing::paused;
     auto expected = worker + 1;
-    if (!content_->slots[slot].holder.compare_exchange_strong(expected, 0))
+    if (!content_->slots[slot].holder.compare_exchange_strong(expected, 0) && !was_paused)
         ++content_->collisions;
 }
 

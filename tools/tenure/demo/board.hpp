@@ -23,7 +23,7 @@ public:
     static constexpr std::uint32_t most_workers = 32;
     static constexpr std::uint32_t most_slots = 32;
 
-    enum class Doing : std::uint32_t { starting, waiting, working, stopped, killed };
+    enum class Doing : std::uint32_t { starting, waiting, working, paused, stopped, killed };
 
     /** The record of one worker, written by that worker except where noted. */
     struct Worker {
@@ -53,7 +53,7 @@ public:
     void enter(std::uint32_t slot, std::uint32_t worker, std::uint64_t fencing_token, Instant valid_until) noexcept;
     /** It still does, and its lease has been renewed up to then. */
     void stay(std::uint32_t slot, Instant valid_until) noexcept;
-    /** It has ended its work under the slot. */
+    /** It has ended its work under the slot. One that was paused may find another worker there. */
     void leave(std::uint32_t slot, std::uint32_t worker) noexcept;
 
     /** How often a worker used a slot while another worker's lease on it was still valid. */

@@ -110,6 +110,9 @@ public:
     }
 
     void kill_victim() override { processes_.at(settings_.victim())->signal_group(SIGKILL); }
+    [[nodiscard]] bool can_pause() const override { return true; }
+    void pause(std::uint32_t worker) override { processes_.at(worker)->signal_group(SIGSTOP); }
+    void resume(std::uint32_t worker) override { processes_.at(worker)->signal_group(SIGCONT); }
 
     bool ended() override
     {

@@ -31,6 +31,8 @@ struct DemoSettings {
     bool color = false;
 
     [[nodiscard]] SlotPoolConfig pool_config() const { return {pool, slots, ttl, {}}; }
+    /** A key is free as soon as its holder's process is dead. */
+    [[nodiscard]] bool frees_at_death() const noexcept { return url.starts_with("file:"); }
     /** The one that will be killed. */
     [[nodiscard]] std::uint32_t victim() const noexcept { return workers - 1; }
 };
@@ -47,6 +49,10 @@ public:
     virtual void start() = 0;
     /** Ends the victim at once, so that it can neither renew nor release. */
     virtual void kill_victim() = 0;
+    /** Whether workers can be paused: only processes can. */
+    [[nodiscard]] virtual bool can_pause() const { return false; }
+    virtual void pause(std::uint32_t /* worker */) {}
+    virtual void resume(std::uint32_t /* worker */) {}
     /** True once all others have ended; the board has been closed before. */
     [[nodiscard]] virtual bool ended() = 0;
     /** For a person: where the workers run. */

@@ -39,10 +39,12 @@ CommandHelp demo_help()
         .text =
             "Shows what leases do: workers contend for fewer slots, one of them is killed and its slot expires, "
             "another is evicted from its slot and stops in time. Without a store all of it happens in this process; "
-            "with the URL of a server the workers are processes that share that server, and the killed one gets "
-            "kill -9. The demo keeps its own record of who worked under which slot, and checks it.",
+            "with the URL of a server or a directory the workers are processes that share it. The killed one gets "
+            "kill -9, and one more is paused until its slot has expired. The demo keeps its own record of who worked "
+            "under which slot, and checks it.",
         .examples =
             {{"tenure demo", "needs no server"},
+             {"tenure demo --store file:", "real processes of this machine"},
              {"tenure demo --store redis://localhost --workers 8 --slots 3 --seconds 20", "real processes"}},
         .exit_codes = {
             {"0", "every worker has had a slot, and no slot was ever held by two"},

@@ -96,6 +96,12 @@ asio::awaitable<void> DemoDirector::play()
     case Act::lapsing:
         follow_lapse();
         break;
+    case Act::pausing:
+        pause();
+        break;
+    case Act::outlasting:
+        follow_pause();
+        break;
     case Act::contending:
         if (clock_.elapsed() >= total * 6 / 10)
             enter(Act::evicting);
@@ -103,6 +109,7 @@ asio::awaitable<void> DemoDirector::play()
     case Act::evicting:
         co_await evict();
         break;
+    case Act::waking:
     case Act::losing:
         follow_loss();
         break;
@@ -117,11 +124,16 @@ void DemoDirector::kill()
     if (victim.doing != Doing::working)
         return;
     slot_ = victim.slot;
+    // it works on until the signal, and then its claim does not count
+    if (settings_.frees_at_death())
+        board_.leave(slot_, settings_.victim());
     crew_.kill_victim();
     victim.doing = Doing::killed;
     view_.event(
         demo_worker_name(settings_.victim()) + " was killed while it held slot " + std::to_string(slot_) +
-        ": no process renews or releases it, so it expires within " + tool::describe(settings_.ttl));
+        (settings_.frees_at_death()
+             ? ": its process held the key, which is free now"
+             : ": no process renews or releases it, so it expires within " + tool::describe(settings_.ttl)));
     enter(Act::lapsing);
 }
 
@@ -132,7 +144,7 @@ void DemoDirector::follow_lapse()
         view_.event(
             "slot " + std::to_string(slot_) + (name.empty() ? " is free again" : " is held again, by " + name) + ", " +
             tool::describe(act_clock_.elapsed()) + " after the kill");
-        enter(Act::contending);
+        enter(crew_.can_pause() ? Act::pausing : Act::contending);
     } else if (act_clock_.elapsed() > settings_.ttl + slack) {
         fail(
             "slot " + std::to_string(slot_) + " was still held by the killed worker after " +
@@ -141,7 +153,7 @@ void DemoDirector::follow_lapse()
     }
 }
 
-std::optional<std::uint32_t> DemoDirector::choose_worker_to_evict()
+std::optional<std::uint32_t> DemoDirector::choose_loser()
 {
     for (std::uint32_t index = 0; index < settings_.victim(); ++index) {
         auto& worker = board_.worker(index);
@@ -158,9 +170,47 @@ std::optional<std::uint32_t> DemoDirector::choose_worker_to_evict()
     return std::nullopt;
 }
 
+void DemoDirector::pause()
+{
+    auto const chosen = choose_loser();
+    if (!chosen)
+        return;
+    auto& worker = board_.worker(*chosen);
+    crew_.pause(*chosen);
+    // unless it was giving the slot back
+    auto expected = Doing::working;
+    if (!worker.doing.compare_exchange_strong(expected, Doing::paused)) {
+        worker.works_on = false;
+        crew_.resume(*chosen);
+        return;
+    }
+    loser_ = *chosen;
+    view_.event(
+        demo_worker_name(loser_) + " was paused (SIGSTOP) while it held slot " + std::to_string(slot_) +
+        ": it cannot renew, so the slot frees within " + tool::describe(settings_.ttl));
+    enter(Act::outlasting);
+}
+
+void DemoDirector::follow_pause()
+{
+    auto const name = holder_name(slot_);
+    bool const freed = name != demo_worker_name(loser_);
+    if (!freed && act_clock_.elapsed() <= settings_.ttl + slack)
+        return;
+    auto const after = tool::describe(act_clock_.elapsed());
+    if (!freed)
+        fail("slot " + std::to_string(slot_) + " was still held by the paused worker after " + after);
+    else
+        view_.event(
+            "slot " + std::to_string(slot_) + (name.empty() ? " is free again" : " is held again, by " + name) + ", " +
+            after + " after the pause began; " + demo_worker_name(loser_) + " goes on now");
+    crew_.resume(loser_);
+    enter(Act::waking);
+}
+
 asio::awaitable<void> DemoDirector::evict()
 {
-    auto const chosen = choose_worker_to_evict();
+    auto const chosen = choose_loser();
     if (!chosen)
         co_return;
     auto const result = co_await store_.async_evict(states_.at(slot_), "demo", as_result);
@@ -178,21 +228,27 @@ asio::awaitable<void> DemoDirector::evict()
 
 void DemoDirector::follow_loss()
 {
+    bool const woken = act_ == Act::waking;
+    auto const next = woken ? Act::contending : Act::closing;
     if (board_.worker(loser_).losses > losses_before_) {
         view_.event(
-            demo_worker_name(loser_) + " stopped " + tool::describe(act_clock_.elapsed()) +
-            " after its eviction from slot " + std::to_string(slot_));
-        enter(Act::closing);
+            demo_worker_name(loser_) + (woken ? " stopped its work " : " stopped ") +
+            tool::describe(act_clock_.elapsed()) +
+            (woken ? " after it woke up: its lease was over"
+                   : " after its eviction from slot " + std::to_string(slot_)));
+        enter(next);
     } else if (act_clock_.elapsed() > settings_.ttl + slack) {
         fail(demo_worker_name(loser_) + " did not learn of its loss within " + tool::describe(act_clock_.elapsed()));
         board_.worker(loser_).works_on = false;
-        enter(Act::closing);
+        enter(next);
     }
 }
 
 asio::awaitable<void> DemoDirector::dismiss_crew()
 {
     board_.close();
+    if (act_ == Act::outlasting)
+        crew_.resume(loser_);
     auto const end = std::chrono::steady_clock::now() + settings_.ttl + 5 * slack;
     while (!crew_.ended()) {
         if (std::chrono::steady_clock::now() > end) {

@@ -21,8 +21,8 @@ namespace tenure::tool
 
 namespace asio = boost::asio;
 
-/** The plot of the demo: lets the workers contend, kills one, takes a slot away from another, and judges at the end
- * what the board and the store have shown. */
+/** The plot of the demo: lets the workers contend, kills one, pauses another if it can, takes a slot away from one, and
+ * judges at the end what the board and the store have shown. */
 class DemoDirector
 {
 public:
@@ -37,7 +37,7 @@ public:
     void stop() noexcept { stopped_ = true; }
 
 private:
-    enum class Act { opening, killing, lapsing, contending, evicting, losing, closing };
+    enum class Act { opening, killing, lapsing, pausing, outlasting, waking, contending, evicting, losing, closing };
 
     [[nodiscard]] asio::awaitable<bool> look();
     [[nodiscard]] asio::awaitable<void> play();
@@ -47,10 +47,12 @@ private:
     void check_all_released();
     void kill();
     void follow_lapse();
+    void pause();
+    void follow_pause();
     void follow_loss();
     [[nodiscard]] bool over() const;
     [[nodiscard]] bool everyone_had_a_slot() const;
-    [[nodiscard]] std::optional<std::uint32_t> choose_worker_to_evict();
+    [[nodiscard]] std::optional<std::uint32_t> choose_loser();
     [[nodiscard]] int judge();
     void print_verdict(Table const& workers) const;
     void fail(std::string text);

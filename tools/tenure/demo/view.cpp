@@ -27,6 +27,8 @@ Table::Cell doing(DemoBoard::Worker const& worker)
         return {"waits"};
     case DemoBoard::Doing::working:
         return {"works under slot " + std::to_string(worker.slot), Style::good};
+    case DemoBoard::Doing::paused:
+        return {"is paused", Style::bad};
     case DemoBoard::Doing::stopped:
         return {"has stopped"};
     case DemoBoard::Doing::killed:

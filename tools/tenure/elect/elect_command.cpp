@@ -165,6 +165,7 @@ Command add_elect_command(CLI::App& program)
     auto settings = std::make_shared<ElectSettings>();
     auto* const options = program.add_subcommand("elect", "run a command while this program leads");
     describe_command(*options, elect_help());
+    settings->store.may_be_local = true;
     add_store_options(*options, settings->store);
     options->add_option("NAME", settings->name, "the election: the key NAME")->type_name("NAME")->required();
     options

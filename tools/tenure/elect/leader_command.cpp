@@ -142,6 +142,7 @@ Command add_leader_command(CLI::App& program)
     auto settings = std::make_shared<LeaderSettings>();
     auto* const options = program.add_subcommand("leader", "show which program leads an election");
     describe_command(*options, leader_help());
+    settings->store.may_be_local = true;
     add_store_options(*options, settings->store);
     options->add_option("NAME", settings->name, "the election: the key NAME")->type_name("NAME")->required();
     options->add_flag("--watch,-w", settings->watch, "one line for each change, until ^C");

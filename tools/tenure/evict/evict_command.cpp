@@ -108,6 +108,7 @@ asio::awaitable<int> evict(EvictSettings const& settings, Store store, KeyRangeP
         settings.store.report().error(explain(store, error));
         co_return exit_code_for(error);
     }
+    std::cout << store.describe() << '\n';
     auto const key = range->key(index);
     auto const& state = states.at(index);
     auto const holder = holder_of(state);

@@ -1,17 +1,24 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "run/guard.hpp"
 
+#include <tenure/stores/file.hpp>
+
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <new>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace tenure::tool
 {
@@ -28,6 +35,29 @@ GuardPage* map_page()
     if (memory == MAP_FAILED)
         throw std::system_error(errno, std::generic_category(), "cannot map the page that the guard reads");
     return new (memory) GuardPage;
+}
+
+/** Asks the guard to look at the page. It also gets the descriptors that keep the keys of a store in a directory, so
+ * that they are free only when the guard has ended the command of a keeper that died. */
+bool send_request(int channel, std::vector<int> descriptors)
+{
+    auto request = char{1};
+    iovec part = {&request, 1};
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    descriptors.resize(std::min(descriptors.size(), most_handed_over));
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(most_handed_over * sizeof(int))> control = {};
+    if (!descriptors.empty()) {
+        message.msg_control = control.data();
+        message.msg_controllen = CMSG_SPACE(descriptors.size() * sizeof(int));
+        auto* const header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
+        std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size() * sizeof(int));
+    }
+    return ::sendmsg(channel, &message, MSG_NOSIGNAL) == 1;
 }
 
 } // namespace
@@ -85,8 +115,7 @@ void Guard::end_process() noexcept
 
 bool Guard::confirmed()
 {
-    auto const request = char{1};
-    if (::send(channel_.number(), &request, 1, MSG_NOSIGNAL) != 1)
+    if (!send_request(channel_.number(), holder_descriptors()))
         return false;
     pollfd waits = {channel_.number(), POLLIN, 0};
     int ready = 0;

@@ -23,8 +23,8 @@ struct GuardDeadlines {
 /** The keeper's side of the guard: a process that ends the command's process group when the keeper dies, and when the
  * deadlines pass because the keeper is stopped, or its loop is stuck, and did not move them.
  *
- *  The guard leaves the keeper's session, holds none of its descriptors and ends with it. If the guard itself is killed
- * or stopped, `check` starts another.
+ *  The guard leaves the keeper's session, holds none of its descriptors but `holder_descriptors()`, and ends with it.
+ * If the guard itself is killed or stopped, `check` starts another.
  */
 class Guard
 {

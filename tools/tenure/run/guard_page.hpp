@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace tenure::tool
@@ -27,13 +28,17 @@ struct GuardPage {
     std::atomic<bool> killed_by_guard{false};
 };
 
+/// how many descriptors a guard keeps: two of each store in a directory
+inline constexpr std::size_t most_handed_over = 8;
+
 static_assert(
     std::atomic<std::int64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free,
     "shared between processes");
 
 /** The life of a guard: ends with the process, when the keeper's end of the channel closes.
  *
- *  Runs in a forked child of a program that may have threads: it makes system calls, and nothing else. */
+ *  Runs in a forked child of a program that may have threads: it makes system calls, and nothing else until the keeper
+ * has gone. */
 [[noreturn]] void stand_guard(GuardPage& page, int channel) noexcept;
 
 } // namespace tenure::tool

@@ -1,15 +1,20 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "run/guard_page.hpp"
+#include "run/processes.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
+#include <utility>
 
 namespace tenure::tool
 {
@@ -57,6 +62,9 @@ std::int64_t act(GuardPage& page) noexcept
     return page.kill_at.load();
 }
 
+/// descriptors of the keeper; -1: none
+using Kept = std::array<int, most_handed_over>;
+
 /** Only what this process needs stays open: the keeper's sockets and pipes must not live on here. */
 void keep_only(int& channel, int& timer) noexcept
 {
@@ -74,6 +82,40 @@ void keep_only(int& channel, int& timer) noexcept
     }
 }
 
+/** Takes a request of the keeper, and the descriptors that come with it in place of earlier ones. They are kept open
+ * and never used. @return as read() */
+ssize_t take_request(int channel, Kept& kept) noexcept
+{
+    char request = 0;
+    iovec part = {&request, 1};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(most_handed_over * sizeof(int))> control = {};
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    auto const got = ::recvmsg(channel, &message, MSG_CMSG_CLOEXEC);
+    auto const* const header = got == 1 ? CMSG_FIRSTHDR(&message) : nullptr;
+    if (header == nullptr || header->cmsg_type != SCM_RIGHTS)
+        return got;
+    for (auto& descriptor : kept)
+        if (descriptor >= 0)
+            ::close(std::exchange(descriptor, -1));
+    std::memcpy(kept.data(), CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+    return got;
+}
+
+/** Kills the group and waits until all of its processes have ended: until then its keys are not free. */
+void end_group(std::int32_t group) noexcept
+try {
+    constexpr int most_waits = 10'000;
+    ::kill(-group, SIGKILL);
+    // the dead count as members until their new parent has taken note, which may never happen
+    for (int waits = 0; waits < most_waits && ::kill(-group, 0) == 0 && has_live_member(group); ++waits)
+        ::poll(nullptr, 0, 1);
+} catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the keys are free at once
+}
+
 } // namespace
 
 void stand_guard(GuardPage& page, int channel) noexcept
@@ -88,6 +130,8 @@ void stand_guard(GuardPage& page, int channel) noexcept
     if (timer < 0)
         ::_exit(1);
     keep_only(channel, timer);
+    Kept kept;
+    kept.fill(-1);
     bool owes_confirmation = false;
     for (;;) {
         set_timer(timer, act(page));
@@ -103,15 +147,14 @@ void stand_guard(GuardPage& page, int channel) noexcept
             static_cast<void>(!::read(timer, &expirations, sizeof expirations));
         }
         if (waits[0].revents != 0) {
-            char request = 0;
-            auto const got = ::read(channel, &request, 1);
+            auto const got = take_request(channel, kept);
             if (got == 1) {
                 owes_confirmation = true;
             } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
                 // The keeper has gone. Its descriptors close before its children are told and before they get another
                 // parent, so the group's number is not free for others yet.
                 if (auto const group = page.group.load(); group > 0)
-                    ::kill(-group, SIGKILL);
+                    end_group(group);
                 ::_exit(0);
             }
         }

@@ -106,6 +106,7 @@ Command add_run_command(CLI::App& program)
     auto settings = std::make_shared<RunSettings>();
     auto* const options = program.add_subcommand("run", "hold a slot or a lock while a command runs");
     describe_command(*options, run_help());
+    settings->store.may_be_local = true;
     add_store_options(*options, settings->store);
     add_target_options(*options, settings->target, "several --lock take all of these locks, or none");
     add_duration(

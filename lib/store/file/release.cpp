@@ -1,0 +1,140 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Releases, withdrawals and evictions.
+#include "operations.hpp"
+#include "store/ended_claim.hpp"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace tenure::file
+{
+
+namespace
+{
+
+/** The record of a key whose claim has ended.
+ *  @param value  empty: the key is free */
+Record ended(Record const& last, std::string_view value, BootTime until)
+{
+    Record record;
+    record.token = last.token;
+    record.granted = last.granted;
+    record.until = until;
+    record.set_value(value);
+    return record;
+}
+
+BootTime later(BootTime now, std::chrono::milliseconds time)
+{
+    return now + std::chrono::nanoseconds(time).count();
+}
+
+/** Frees a key without a lock: its record names a cell that has ended. */
+ReleaseReply set_free(Session& session, Segment const& place, Claim const& claim, Tenancy const& tenancy)
+{
+    auto const range = session.find(place.stem);
+    if (range == nullptr || !names(current(range->read(place.slot)), tenancy, claim.owner))
+        return NotOwner{};
+    session.holder->end(tenancy);
+    return Released{};
+}
+
+/** Lets a key rest, or keeps it. */
+ReleaseReply set_aside(Session& session, Segment const& place, ReleaseRequest const& request, Tenancy const& tenancy)
+{
+    auto const& claim = *request.claim;
+    auto const locked = session.lock(place.stem, place.area());
+    auto const now = session.now();
+    auto const pair = locked->read(place.slot);
+    auto const& last = current(pair);
+    auto const kept = kept_value(claim.owner);
+    if (request.keep_for && last.value() == kept && now < last.until)
+        return Released{};
+    auto const end = session.holder->until(tenancy.cell, tenancy.claim);
+    if (!end || now >= *end || !names(last, tenancy, claim.owner))
+        return NotOwner{};
+    if (request.keep_for)
+        locked->write(
+            place.slot, pair, ended(last, kept, request.keep_for->count() > 0 ? later(now, *request.keep_for) : *end));
+    else
+        locked->write(place.slot, pair, ended(last, resting_value(claim.owner), later(now, claim.reuse_after)));
+    session.holder->end(tenancy);
+    return Released{};
+}
+
+} // namespace
+
+ReleaseReply release(Context const& context, ReleaseRequest const& request)
+{
+    auto const& session = context.session;
+    auto const& claim = *request.claim;
+    if (session->runtime->now() >= request.not_after)
+        return Failure::dropped();
+    auto const* const tenancy = session->tenancy_of(claim);
+    if (tenancy == nullptr)
+        return NotOwner{};
+    auto const place = place_of(*claim.range, claim.index);
+    auto const end = session->holder->until(tenancy->cell, tenancy->claim);
+    bool const stays_taken = request.keep_for || claim.reuse_after.count() > 0;
+    if (!stays_taken && (!end || session->now() >= *end))
+        return NotOwner{};
+    auto reply =
+        stays_taken ? set_aside(*session, place, request, *tenancy) : set_free(*session, place, claim, *tenancy);
+    if (auto* const released = std::get_if<Released>(&reply); released != nullptr && request.notifications)
+        released->named_another =
+            tell(session, {line_of(*claim.range), {place.slot}, stays_taken ? 0U : 1U, request.keep_for.has_value()});
+    return reply;
+}
+
+WithdrawReply withdraw(Context const& context, WithdrawRequest const& request)
+{
+    auto const& session = context.session;
+    if (session->runtime->now() >= request.not_after)
+        return Failure::dropped();
+    bool const rests = request.reuse_after.count() > 0;
+    Released reply;
+    for (auto const& segment : segments_of(*request.range)) {
+        Release news{line_of(*request.range), {}};
+        {
+            auto const locked = session->lock(segment.stem, segment.area());
+            Look look(*session);
+            locked->each(segment, [&](std::uint32_t slot, RecordPair const& pair) {
+                auto const& last = current(pair);
+                if (last.value() != request.owner || !look.at(last).taken)
+                    return true;
+                locked->write(
+                    slot, pair,
+                    rests ? ended(last, resting_value(request.owner), later(look.now, request.reuse_after))
+                          : ended(last, {}, 0));
+                news.slots.push_back(slot);
+                return true;
+            });
+        }
+        news.names = rests ? 0 : news.slots.size();
+        if (request.notifications && !news.slots.empty())
+            reply.named_another = tell(session, std::move(news)) || reply.named_another;
+    }
+    return reply;
+}
+
+EvictReply evict(Context const& context, EvictRequest const& request)
+{
+    auto& session = *context.session;
+    auto const place = place_of(*request.range, request.index);
+    auto const locked = session.lock(place.stem, place.area());
+    Look look(session);
+    if (request.not_after.over(look.since))
+        return Failure::dropped();
+    auto const pair = locked->read(place.slot);
+    auto record = current(pair);
+    auto const state = look.at(record);
+    if (!state.taken || record.value() != request.owner || read_ended_claim(record.value()))
+        return NotOwner{};
+    // The cell stays: the holder may be renewing, and a copy of the old end would free the key under it.
+    record.set_value("evicted/" + request.evicted_by);
+    locked->write(place.slot, pair, record);
+    return Evicted{state.until ? std::optional(time_until(*state.until, look.now)) : std::nullopt};
+}
+
+} // namespace tenure::file

@@ -1,0 +1,299 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Line: entries of waiters and observers. Watches: this store's entries, and what it hears.
+#include "watches.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <system_error>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace tenure::file
+{
+
+using namespace std::chrono_literals;
+
+Line::Line(RangeFile const& range)
+    : range_(range)
+{
+    auto const header = range.file.read<LineHeader>(0);
+    if (header.magic != LineHeader{}.magic) // new, or damaged
+        return;
+    last_ticket_ = header.last_ticket;
+    entries.resize(std::min<std::size_t>(header.entries, most_entries));
+    range.file.read_at(sizeof(LineHeader), entries.data(), entries.size() * sizeof(LineEntry));
+}
+
+void Line::write() const
+{
+    LineHeader header;
+    header.last_ticket = last_ticket_;
+    header.entries = std::min(entries.size(), most_entries);
+    range_.file.write_at(sizeof(LineHeader), entries.data(), header.entries * sizeof(LineEntry));
+    range_.file.write(0, header);
+}
+
+LineEntry& Line::entry(LineEntry const& of)
+{
+    auto const found = std::ranges::find_if(
+        entries, [&](LineEntry const& entry) { return entry.holder == of.holder && entry.watch == of.watch; });
+    return found != entries.end() ? *found : entries.emplace_back(of);
+}
+
+void Line::join(LineEntry& entry, bool in_front) noexcept
+{
+    constexpr auto origin = std::int64_t{1} << 32U; // there is always a lower one
+    if (entry.ticket != 0)
+        return;
+    last_ticket_ = std::max(last_ticket_, origin) + 1;
+    auto ticket = last_ticket_;
+    if (in_front)
+        for (auto const& other : entries)
+            if (other.ticket != 0 && other.line == entry.line)
+                ticket = std::min(ticket, other.ticket - 1);
+    entry.ticket = ticket;
+}
+
+std::vector<std::pair<HolderId, Message>> Line::released(Release const& release, Session const& session)
+{
+    // This many waiters behind the named one are told to hold back: if it has died, the next ones are awake.
+    constexpr std::size_t most_told = 8;
+    std::vector<std::pair<HolderId, Message>> news;
+    std::size_t named = 0;
+    std::size_t told = 0;
+    // waiters in line first, in their order: 0 becomes the greatest
+    std::ranges::sort(entries, {}, [](auto const& entry) { return static_cast<std::uint64_t>(entry.ticket) - 1; });
+    for (auto& entry : entries) {
+        bool const same_line = entry.line == release.place.slot;
+        bool const concerned =
+            same_line || entry.line == pool_line || std::ranges::find(release.slots, entry.line) != release.slots.end();
+        if (!concerned || (release.observers_only && entry.observes == 0))
+            continue;
+        auto event = WatchEvent::hint;
+        if (entry.observes == 0 && same_line) {
+            if (entry.ticket != 0 && named < release.names)
+                event = WatchEvent::our_turn;
+            else if (named > 0)
+                event = WatchEvent::others_turn;
+        }
+        if (event == WatchEvent::others_turn && ++told > most_told)
+            continue;
+        if (!session.directory.folders().is_alive(entry.holder)) {
+            entry.holder = {};
+            continue;
+        }
+        if (event == WatchEvent::our_turn) {
+            entry.ticket = 0;
+            ++named;
+        }
+        news.emplace_back(entry.holder, Message{entry.watch, static_cast<std::uint64_t>(event)});
+    }
+    std::erase_if(entries, [](auto const& entry) { return entry.holder == HolderId{}; });
+    return news;
+}
+
+bool tell(SessionPtr const& session, Release release)
+try {
+    auto const range = session->find(release.place.stem);
+    if (range == nullptr || Line(*range).entries.empty())
+        return false;
+    auto const others = std::make_shared<bool>(false);
+    auto steps = [session, release = std::move(release), others]() -> ReadyReply {
+        auto locked = session->lock(release.place.stem, line_area);
+        Line line(*locked);
+        auto const news = line.released(release, *session);
+        line.write();
+        locked.reset();
+        for (auto const& [id, message] : news) {
+            if (auto const fifo = session->directory.open_file(session->directory.wake, id.text(), O_RDWR))
+                send(fifo, message);
+            bool const is_named = message.event == static_cast<std::uint64_t>(WatchEvent::our_turn);
+            *others = *others || (is_named && id != session->holder->id);
+        }
+        return Ready{};
+    };
+    attempt<ReadyReply>(session, std::move(steps), [](ReadyReply&&) {});
+    return *others;
+} catch (std::system_error const&) {
+    return false; // the release itself is done
+}
+
+namespace
+{
+
+/** A watch that tells when it ends. */
+class Ending final : public Watch
+{
+public:
+    explicit Ending(std::function<void()> end)
+        : end_(std::move(end))
+    {
+    }
+    ~Ending() override { end_(); }
+
+private:
+    std::function<void()> end_;
+};
+
+} // namespace
+
+void Watches::begin(SessionPtr session)
+{
+    session_ = std::move(session);
+    mailbox_ =
+        std::make_shared<Mailbox>(runtime_, session_->holder->fifo, [weak = weak_from_this()](Message const& message) {
+            if (auto const self = weak.lock())
+                self->hear(message);
+        });
+    for (auto const& [id, watched] : watched_)
+        enter(id);
+}
+
+void Watches::interrupt()
+{
+    close();
+    for (auto& [id, watched] : watched_) {
+        watched.in_line = false;
+        notify(id, WatchEvent::interrupted);
+    }
+}
+
+void Watches::close() noexcept
+{
+    mailbox_.reset();
+    session_.reset();
+}
+
+std::unique_ptr<Watch> Watches::watch(Segment line, WatchAs as, Handler handler)
+{
+    auto const id = ++last_;
+    watched_.try_emplace(id, Watched{std::move(line), as, std::move(handler)});
+    enter(id);
+    return std::make_unique<Ending>([weak = weak_from_this(), id] {
+        if (auto const self = weak.lock())
+            self->end(id);
+    });
+}
+
+LineEntry Watches::entry_of(Id id) const
+{
+    auto const& watched = watched_.at(id);
+    return {session_->holder->id, id, 0, watched.line.slot, watched.as == WatchAs::observer ? 1U : 0U};
+}
+
+Watches::Id Watches::waiter_of(Segment const& line) const
+{
+    for (auto const& [id, watched] : watched_)
+        if (watched.as == WatchAs::waiter && watched.line.stem == line.stem && watched.line.slot == line.slot)
+            return id;
+    return 0;
+}
+
+void Watches::edit(Segment const& line, std::function<void(Line&)> change, ReplyHandler<ReadyReply> done)
+{
+    if (session_ == nullptr)
+        return;
+    auto steps = [session = session_, stem = line.stem, change = std::move(change)]() -> ReadyReply {
+        auto const locked = session->lock(stem, line_area);
+        Line present(*locked);
+        change(present);
+        present.write();
+        return Ready{};
+    };
+    attempt<ReadyReply>(session_, std::move(steps), std::move(done));
+}
+
+void Watches::enter(Id id)
+{
+    if (mailbox_ != nullptr)
+        mailbox_->listen();
+    auto const enters = [self = shared_from_this(), id](Line& line) {
+        if (self->session_ != nullptr && self->watched_.contains(id)) // it may have ended meanwhile
+            static_cast<void>(line.entry(self->entry_of(id)));
+        if (line.entries.size() > most_entries)
+            throw std::runtime_error("the line is full");
+    };
+    edit(watched_.at(id).line, enters, [self = shared_from_this(), id](ReadyReply&& reply) {
+        bool const failed = std::holds_alternative<Failure>(reply);
+        self->notify(id, failed ? WatchEvent::unavailable : WatchEvent::in_force);
+    });
+}
+
+void Watches::end(Id id)
+{
+    auto const ended = watched_.extract(id);
+    if (session_ == nullptr)
+        return;
+    edit(ended.mapped().line, [own = session_->holder->id, id](Line& line) {
+        std::erase_if(line.entries, [&](auto const& entry) { return entry.holder == own && entry.watch == id; });
+    });
+    if (watched_.empty())
+        mailbox_->stop();
+}
+
+void Watches::notify(Id id, WatchEvent event)
+{
+    runtime_->post([weak = weak_from_this(), id, event] {
+        auto const self = weak.lock();
+        if (self == nullptr || !self->watched_.contains(id))
+            return;
+        auto const handler = self->watched_.at(id).handler; // a copy, because it may end the watch
+        handler(event);
+    });
+}
+
+void Watches::hear(Message const& message)
+{
+    auto const event = static_cast<WatchEvent>(message.event);
+    if (auto const found = watched_.find(message.about); found != watched_.end() && event == WatchEvent::our_turn)
+        found->second.in_line = false;
+    if (event == WatchEvent::hint || event == WatchEvent::our_turn || event == WatchEvent::others_turn)
+        notify(message.about, event);
+}
+
+bool Watches::join(Segment const& line, bool in_front)
+{
+    auto const id = waiter_of(line);
+    if (id == 0 || watched_.at(id).in_line)
+        return false;
+    auto const locked = session_->lock(line.stem, line_area);
+    watched_.at(id).in_line = true;
+    try {
+        Line present(*locked);
+        present.join(present.entry(entry_of(id)), in_front);
+        present.write();
+    } catch (std::system_error const&) { // a full disk: this store polls
+    }
+    return true;
+}
+
+void Watches::leave(Segment const& line)
+{
+    auto const id = waiter_of(line);
+    if (session_ == nullptr || id == 0 || !std::exchange(watched_.at(id).in_line, false))
+        return;
+    edit(line, [self = shared_from_this(), id, own = session_->holder->id](Line& present) {
+        auto const found = self->watched_.find(id);
+        for (auto& entry : present.entries)
+            if (found != self->watched_.end() && !found->second.in_line && entry.holder == own && entry.watch == id)
+                entry.ticket = 0;
+    });
+}
+
+void Watches::follow(std::set<HolderId> const& holders)
+{
+    auto const died = [weak = weak_from_this()] {
+        if (auto const self = weak.lock())
+            for (auto const& [id, watched] : self->watched_)
+                if (watched.as == WatchAs::waiter)
+                    self->notify(id, WatchEvent::hint);
+    };
+    for (auto const& holder : holders)
+        if (auto const name = holder.text(); holder != session_->holder->id && !mailbox_->follows(name))
+            mailbox_->follow(
+                name, session_->directory.open_file(session_->directory.wake, name, O_WRONLY),
+                [session = session_, holder] { return session->directory.folders().is_alive(holder); }, died);
+}
+
+} // namespace tenure::file

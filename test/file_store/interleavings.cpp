@@ -1,0 +1,193 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// The steps of a holder, a claimer and an evictor of one key, in random orders and with a clock that jumps between any
+// two of them: two owners never hold the key. The code that runs is the one that ships.
+#include "harness/scratch_directory.hpp"
+#include "interleaver.hpp"
+#include "store/file/operations.hpp"
+
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tenure::test
+{
+
+using namespace std::chrono_literals;
+
+namespace
+{
+
+constexpr auto unit = 100ms;
+constexpr auto ttl = 3 * unit;
+
+/** The reply; unset if another process has locked the key. */
+template <class Steps>
+auto unless_contended(Steps steps) -> std::optional<decltype(steps())>
+{
+    try {
+        return steps();
+    } catch (file::Contended const&) {
+        return std::nullopt;
+    }
+}
+
+/** One process of the machine. */
+struct Process {
+    std::shared_ptr<StandingRuntime> runtime;
+    file::Context context;
+
+    Process(std::string const& directory, std::atomic<std::int64_t> const& clock)
+        : runtime(std::make_shared<StandingRuntime>(clock))
+    {
+        context.session = std::make_shared<file::Session>(FileConfig{directory}, runtime);
+        context.watches = std::make_shared<file::Watches>(runtime);
+    }
+    ~Process() { context.session->close(); }
+    Process(Process const&) = delete;
+    Process& operator=(Process const&) = delete;
+
+    [[nodiscard]] std::optional<ClaimReply> claim(KeyRangePtr range, std::string owner) const
+    {
+        ClaimRequest const request{std::move(range), std::move(owner), ttl, Instant::max(), true, std::nullopt};
+        return unless_contended([&] { return file::claim(context, request); });
+    }
+    /** When the claim is valid until; 0: it is not. */
+    [[nodiscard]] std::int64_t claimed(KeyRangePtr range, std::string owner) const
+    {
+        auto const reply = claim(std::move(range), std::move(owner));
+        auto const* const granted = reply ? std::get_if<Granted>(&*reply) : nullptr;
+        return granted == nullptr ? 0 : (granted->since + granted->ttl).time_since_epoch().count();
+    }
+};
+
+struct World {
+    ScratchDirectory directory{ScratchDirectory::Place::memory};
+    std::atomic<std::int64_t> clock = 1'000'000'000'000;
+    Process holder{directory.path(), clock};
+    Process claimer{directory.path(), clock};
+    Process evictor{directory.path(), clock};
+    std::uint32_t keys = 0;
+    std::mt19937_64 random{Catch::getSeed()};
+
+    void pass(int units) { clock += units * std::chrono::nanoseconds(unit).count(); }
+
+    /** One order of the steps. True if two held the key at once. */
+    bool run(bool evicts, bool releases);
+};
+
+bool World::run(bool evicts, bool releases)
+{
+    auto const range = named_key("lock" + std::to_string(keys++));
+    auto const reply = holder.claim(range, "worker/holder");
+    auto const& granted = std::get<Granted>(reply.value());
+    auto const claim = std::make_shared<Claim>();
+    claim->range = range;
+    claim->owner = "worker/holder";
+    claim->handle = granted.handle;
+    std::atomic<std::int64_t> held_until = (granted.since + ttl).time_since_epoch().count();
+    std::atomic<std::int64_t> claimed_until = 0;
+    pass(2);
+
+    Interleaver steps;
+    steps.add([&] {
+        if (releases) {
+            held_until = 0;
+            static_cast<void>(
+                unless_contended([&] { return file::release(holder.context, {claim, Instant::max(), false}); }));
+            return;
+        }
+        auto const answers = file::renew(*holder.context.session, {{claim, ttl, Instant::max()}});
+        auto const* const renewed = std::get_if<Renewed>(&answers[0].reply);
+        held_until = renewed != nullptr ? (renewed->since + renewed->ttl).time_since_epoch().count() : 0;
+    });
+    steps.add([&] {
+        for (int attempt = 0; attempt < 3 && claimed_until == 0; ++attempt)
+            claimed_until = claimer.claimed(range, "worker/claimer");
+    });
+    if (evicts)
+        steps.add([&] {
+            EvictRequest const request{range, 0, "worker/holder", "operator", Instant::max()};
+            static_cast<void>(unless_contended([&] { return file::evict(evictor.context, request); }));
+        });
+    int jumps = 4;
+    bool both = false;
+    while (!steps.over() || jumps > 0) {
+        auto const next = random() % (steps.size() + 1);
+        if (next == steps.size()) {
+            if (jumps-- > 0)
+                pass(1);
+        } else if (!steps.over(next)) {
+            // several at once, so that the orders with few changes are not rare
+            for (auto count = 1 + random() % 4; count > 0 && !steps.over(next); --count)
+                steps.step(next);
+        }
+        both = both || (held_until > clock && claimed_until > clock);
+    }
+    return both;
+}
+
+int count_of_double_holdings(int orders, bool evicts, bool releases = false)
+{
+    World world;
+    int found = 0;
+    for (int order = 0; order < orders; ++order)
+        found += world.run(evicts, releases) ? 1 : 0;
+    return found;
+}
+
+} // namespace
+
+TEST_CASE("a holder that renews and a claimer never hold a key together", "[interleaving]")
+{
+    CHECK(count_of_double_holdings(3000, false) == 0);
+}
+
+TEST_CASE("a holder that renews, a claimer and an evictor: no two hold a key together", "[interleaving]")
+{
+    CHECK(count_of_double_holdings(3000, true) == 0);
+}
+
+TEST_CASE("a release without a lock never frees a key that another process holds", "[interleaving]")
+{
+    CHECK(count_of_double_holdings(1000, true, true) == 0);
+}
+
+TEST_CASE("a record never names a cell that does not have its claim yet", "[interleaving]")
+{
+    World world;
+    auto const range = named_key("lock");
+    auto const area = file::place_of(*range, 0);
+    bool ahead = false;
+    auto look = [&] {
+        auto& session = *world.evictor.context.session;
+        auto const file = session.find(area.stem);
+        if (file == nullptr)
+            return;
+        auto const pair = file->read(area.slot);
+        auto const& record = file::current(pair);
+        OtherHolders holders(session.directory.folders());
+        if (record.length != 0)
+            ahead = ahead || holders.cell(record.holder, record.cell).claim != record.claim;
+    };
+    Interleaver steps;
+    steps.add([&] { CHECK(world.claimer.claimed(range, "worker/claimer") > 0); });
+    while (!steps.over()) {
+        look();
+        steps.step(0);
+    }
+    look();
+    CHECK_FALSE(ahead);
+}
+
+} // namespace tenure::test
