@@ -64,7 +64,7 @@ public:
     {
         withdrawals.push_back({std::move(request), std::move(handler)});
     }
-    std::unique_ptr<Watch> watch(KeyRangePtr, WatchAs as, std::function<void(WatchEvent)> handler) override
+    std::unique_ptr<Watch> watch(KeyRangePtr, WatchAs as, WatchHandler handler) override
     {
         struct Subscription : Watch {
             explicit Subscription(ScriptedBackend& backend)
@@ -137,7 +137,7 @@ public:
     std::deque<Asked<WithdrawRequest, WithdrawReply>> withdrawals;
     std::deque<Asked<Deadline, ReadyReply>> readies;
     std::deque<Asked<KeyRangePtr, InspectReply>> inspections;
-    std::function<void(WatchEvent)> watch_handler;
+    WatchHandler watch_handler;
     WatchAs watched_as = WatchAs::waiter;
     std::function<void()> reachable;
     std::vector<std::chrono::milliseconds> told_ttls;

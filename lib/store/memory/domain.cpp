@@ -251,7 +251,7 @@ std::size_t Domain::size() const
     return entries_.size();
 }
 
-std::uint64_t Domain::subscribe(std::function<void(WatchEvent)> notify, KeyRange range, WatchAs as, StoreName store)
+std::uint64_t Domain::subscribe(WatchHandler notify, KeyRange range, WatchAs as, StoreName store)
 {
     std::lock_guard const lock(mutex_);
     subscriptions_.emplace(++last_subscription_, Subscription{std::move(notify), std::move(range), as, store});

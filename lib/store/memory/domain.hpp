@@ -92,8 +92,7 @@ public:
 
     /** Registers `tell`, which is called on the releasing thread for each release with notifications. It must only
      *  post. */
-    [[nodiscard]] std::uint64_t
-    subscribe(std::function<void(WatchEvent)> notify, KeyRange range, WatchAs as, StoreName store);
+    [[nodiscard]] std::uint64_t subscribe(WatchHandler notify, KeyRange range, WatchAs as, StoreName store);
     void unsubscribe(std::uint64_t id);
 
 private:
@@ -116,13 +115,13 @@ private:
     static void keep(Entry& entry, std::chrono::milliseconds keep_for, Instant now);
 
     struct Subscription {
-        std::function<void(WatchEvent)> notify;
+        WatchHandler notify;
         KeyRange range;
         WatchAs as;
         StoreName store;
     };
     /** Events to deliver after the mutex is unlocked. */
-    using News = std::vector<std::pair<std::function<void(WatchEvent)>, WatchEvent>>;
+    using News = std::vector<std::pair<WatchHandler, WatchEvent>>;
     /** Makes the events for freed keys of the range; `named` are the stores that the release named. */
     /** Takes the first stores out of the line, one for each freed key, and notifies the subscribers of the keys.
      *  Unlocks. */

@@ -43,9 +43,9 @@ std::string note_of(std::string const& owner)
 class Link::Subscription final : public Watch
 {
 public:
-    Subscription(std::shared_ptr<Link> link, KeyRange const& range, WatchAs as, std::function<void(WatchEvent)> handler)
+    Subscription(std::shared_ptr<Link> link, KeyRange const& range, WatchAs as, WatchHandler handler)
         : domain_(link->domain_)
-        , handler_(std::make_shared<std::function<void(WatchEvent)>>(std::move(handler)))
+        , handler_(std::make_shared<WatchHandler>(std::move(handler)))
     {
         auto notify = [weak = std::weak_ptr(link), handler = std::weak_ptr(handler_)](WatchEvent event) {
             auto const alive = weak.lock();
@@ -66,7 +66,7 @@ public:
 
 private:
     std::shared_ptr<memory::Domain> domain_;
-    std::shared_ptr<std::function<void(WatchEvent)>> handler_;
+    std::shared_ptr<WatchHandler> handler_;
     std::uint64_t id_ = 0;
 };
 
@@ -132,8 +132,7 @@ public:
             },
             std::move(handler));
     }
-    [[nodiscard]] std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override
     {
         return std::make_unique<Subscription>(link_, *range, as, std::move(handler));
     }

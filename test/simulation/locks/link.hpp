@@ -58,7 +58,7 @@ private:
     [[nodiscard]] Clock::duration any_delay();
     void report_reachable();
     [[nodiscard]] bool troubled() const noexcept { return !reachable_ || loses_requests_ || loses_replies_; }
-    void notify(WatchEvent event, std::function<void(WatchEvent)> const& handler);
+    void notify(WatchEvent event, WatchHandler const& handler);
     /** Runs the task after a while, unless the process has crashed by then. */
     void later(Clock::duration delay, Task task);
 
@@ -80,7 +80,7 @@ private:
     std::set<std::string> given_back_;
     std::map<std::string, Instant> told_of_loss_;
     std::vector<std::function<void()>> on_reachable_;
-    std::vector<std::weak_ptr<std::function<void(WatchEvent)>>> watching_;
+    std::vector<std::weak_ptr<WatchHandler>> watching_;
 };
 
 } // namespace tenure::simulation
