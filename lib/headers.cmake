@@ -9,6 +9,7 @@ set(TENURE_PUBLIC_HEADERS
     backend/one_shot.hpp
     backend/renew_each.hpp
     backend/runtime.hpp
+    backend/share.hpp
     backend/strand.hpp
     cancel_on.hpp
     cancellation_token.hpp
