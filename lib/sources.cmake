@@ -75,6 +75,7 @@ target_sources(
     store/claim_window.cpp
     store/memory/backend.cpp
     store/memory/domain.cpp
+    store/memory/places.cpp
     store/redis/backend.cpp
     store/redis/inspect.cpp
     store/redis/key_names.cpp

@@ -46,11 +46,11 @@ public:
         : domain_(std::move(domain))
         , handler_(std::make_shared<WatchHandler>(std::move(handler)))
     {
-        auto notify = [runtime = std::weak_ptr(runtime), handler = std::weak_ptr(handler_)](WatchEvent event) {
+        auto notify = [runtime = std::weak_ptr(runtime), handler = std::weak_ptr(handler_)](WatchNews news) {
             if (auto const strand = runtime.lock())
-                strand->post([handler, event] {
+                strand->post([handler, event = news.event, held = std::vector(news.held.begin(), news.held.end())] {
                     if (auto const alive = handler.lock())
-                        (*alive)(event);
+                        (*alive)({event, held});
                 });
         };
         id_ = domain_->subscribe(notify, range, as, store);
@@ -78,7 +78,7 @@ public:
 
     [[nodiscard]] Capabilities capabilities() const noexcept override
     {
-        return {.keeps_line = true, .no_quarantine = nullptr, .no_detach = nullptr};
+        return {.keeps_line = true, .no_quarantine = nullptr, .no_detach = nullptr, .no_shares = nullptr};
     }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {

@@ -142,7 +142,7 @@ struct Unconfirmed {
 struct Busy {
     /// time until the first of the held keys expires; unset if the store does not report it. Of shares: no place of the
     /// key lapses earlier
-    std::optional<std::chrono::milliseconds> earliest_expiry;
+    std::optional<std::chrono::milliseconds> earliest_expiry = std::nullopt;
     /// no key of the range can become free by itself: all lack a ttl or lease
     bool never_frees = false;
     /// the owner's place; unset if the claim does not wait, if the key has no shares, or if the line is full

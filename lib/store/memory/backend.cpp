@@ -37,11 +37,11 @@ private:
     /** Makes a function that posts an event to the handler on the strand, unless the watch was destroyed by then. */
     [[nodiscard]] WatchHandler poster(std::shared_ptr<Runtime> const& runtime) const
     {
-        return [runtime = std::weak_ptr(runtime), handler = std::weak_ptr(handler_)](WatchEvent event) {
+        return [runtime = std::weak_ptr(runtime), handler = std::weak_ptr(handler_)](WatchNews news) {
             if (auto const strand = runtime.lock())
-                strand->post([handler, event] {
+                strand->post([handler, event = news.event, held = std::vector(news.held.begin(), news.held.end())] {
                     if (auto const alive = handler.lock())
-                        (*alive)(event);
+                        (*alive)({event, held});
                 });
         };
     }
@@ -66,11 +66,7 @@ public:
     [[nodiscard]] Capabilities capabilities() const noexcept override
     {
         return {
-            .keeps_line = true,
-            .examines = true,
-            .no_quarantine = nullptr,
-            .no_detach = nullptr,
-            .no_shares = "this version keeps no places there"};
+            .keeps_line = true, .examines = true, .no_quarantine = nullptr, .no_detach = nullptr, .no_shares = nullptr};
     }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
