@@ -82,7 +82,8 @@ void MultiAcquisition::begin()
 store::Request<error_code> MultiAcquisition::in_steps(std::shared_ptr<MultiAcquisition> self)
 {
     auto const wait = *self->options_.wait;
-    if (wait < milliseconds{0} || (self->is_try_ && wait != milliseconds{0}) || self->options_.prefer) {
+    if (wait < milliseconds{0} || (self->is_try_ && wait != milliseconds{0}) || self->options_.prefer ||
+        self->options_.permits != 1) {
         // a single lock refuses the same options, with a better error text
         auto refused = self->acquire({0}, self->options_);
         co_await refused;

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 # lib/engine/NAME.hpp and lib/engine/NAME.cpp
-SHELLS = ("wait_queue", "release_queue", "acquisition")
+SHELLS = ("wait_queue", "place_queue", "release_queue", "acquisition")
 # (file, line without indentation) -> the reason
 ALLOWED = {
     ("acquisition.cpp", "if (when >= wakes_at_)"): "an early timer serves a later step: no rule, but the cost of a timer",

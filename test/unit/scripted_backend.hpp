@@ -39,7 +39,8 @@ public:
             .frees_silently = silent_releases,
             .single_use_owners = owners_are_spent,
             .no_quarantine = nullptr,
-            .no_detach = nullptr};
+            .no_detach = nullptr,
+            .no_shares = no_shares};
     }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
@@ -149,6 +150,8 @@ public:
     /// both are asked for when a wait queue is made or an acquisition begins
     bool line = false;
     bool silent_releases = false;
+    /// null: keys may be held in places
+    char const* no_shares = nullptr;
     int lines_left = 0;
     /// a line was left after the shutdown
     bool left_after_shutdown = false;
