@@ -22,6 +22,7 @@ target_sources(
     config/rules.cpp
     config/url.cpp
     engine/acquisition.cpp
+    engine/acquisition_place.cpp
     engine/core.cpp
     engine/counters.cpp
     engine/events.cpp

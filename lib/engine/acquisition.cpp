@@ -100,18 +100,6 @@ void Acquisition::begin()
     carry_out(machine_->claim_at(first, started_), started_);
 }
 
-void Acquisition::heard(WatchNews news)
-{
-    if (!handler_)
-        return;
-    auto const now = runtime_.now();
-    auto const step = place_->machine.heard(news, terms_, now);
-    if (step.grant)
-        granted(*step.grant, machine_->asking(), now);
-    else if (step.ask)
-        claim_at(at_once);
-}
-
 void Acquisition::claim_at(Instant when)
 {
     // its turn may end it, and then the core drops it
@@ -337,34 +325,10 @@ void Acquisition::spend_owner()
     unknown_ = false;
 }
 
-void Acquisition::note_number(std::uint64_t number)
-{
-    if (place_->machine.lapsed(number))
-        add_one(core_->counters().places_lost);
-}
-
-bool Acquisition::pass_on_place()
-{
-    auto* const heir = place_ ? place_->heir() : nullptr;
-    if (heir == nullptr || !place_->machine.heritable(machine_->asking() || unknown_))
-        return false;
-    auto& next = heir->waiter;
-    if (next.terms_.ttl != terms_.ttl || next.target_->owner_prefix() != target_->owner_prefix())
-        return false;
-    next.claim_ = std::move(claim_);
-    next.earliest_attempt_ = earliest_attempt_;
-    heir->machine.inherit(place_->machine);
-    return true;
-}
-
 void Acquisition::busy(Busy const& reply, Clock::duration took, Instant now)
 {
     machine_->expect_hints(place_ ? place_->hinted() : turn_.hinted());
-    if (reply.place) {
-        note_number(reply.place->number);
-        place_->machine.placed(*reply.place);
-    }
-    auto const ask_by = reply.place ? place_->machine.ask_by() : Instant::max();
+    auto const ask_by = place_ ? placed(reply) : Instant::max();
     auto const step = machine_->busy(reply, took, now, runtime_.random(), ask_by);
     if (step.finish) {
         if (reply.never_frees)

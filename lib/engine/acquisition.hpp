@@ -97,6 +97,8 @@ private:
     void spend_owner();
     void busy(Busy const& reply, Clock::duration took, Instant now);
     void preferred_held(Instant now);
+    /** A claim did not hold. @returns as `PlaceMachine::ask_by` */
+    [[nodiscard]] Instant placed(Busy const& reply);
     /** Counts a place that has lapsed, if an answer with this number proves it. */
     void note_number(std::uint64_t number);
     /** Hands its place over to the next waiter of this process, if that may have it. */

@@ -40,7 +40,8 @@ public:
 
     /** Subscribes to messages, unless that was done before. */
     void watch();
-    [[nodiscard]] bool watched() const noexcept { return watch_ != nullptr && messages_come_; }
+    /** True if messages are expected, or not known to be missing. */
+    [[nodiscard]] bool messages_come() const noexcept { return messages_come_; }
     [[nodiscard]] bool subscribed() const noexcept { return watch_ != nullptr; }
     [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
     [[nodiscard]] std::string const& key() const noexcept { return range_->prefix; }
@@ -119,7 +120,7 @@ public:
     /** True once a claim did not hold. */
     [[nodiscard]] bool waits() const noexcept { return waits_; }
     /** True if messages are expected, or not known to be missing. */
-    [[nodiscard]] bool hinted() const noexcept { return notified_ && (!queue_ || queue_->watched()); }
+    [[nodiscard]] bool hinted() const noexcept { return notified_ && (!queue_ || queue_->messages_come()); }
     /** As `PlaceQueue::heir_of`. */
     [[nodiscard]] PlaceTurn* heir() const noexcept { return queue_ ? queue_->heir_of(*this) : nullptr; }
 

@@ -59,7 +59,8 @@ def violations(repository):
     declaring = [*engine.glob("machines/*.hpp"), *(engine / f"{name}.hpp" for name in SHELLS)]
     shared = instants_of(file for file in declaring if file.is_file())
     found, unused = [], set(ALLOWED)
-    for file in (engine / f"{name}{ending}" for name in SHELLS for ending in (".hpp", ".cpp")):
+    further = sorted(file for name in SHELLS for file in engine.glob(f"{name}_*.cpp"))
+    for file in [*(engine / f"{name}{ending}" for name in SHELLS for ending in (".hpp", ".cpp")), *further]:
         if not file.is_file():
             found.append(f"{file}: there is no such file")
             continue

@@ -322,6 +322,7 @@ struct WatchNews {
         , held(numbers)
     {
     }
+    /** For handlers of events alone. */
     constexpr operator WatchEvent() const noexcept { return event; }
 
     /// what has happened

@@ -176,8 +176,11 @@ AcquireMachine::Step AcquireMachine::busy(
     last_ = make_error_code(reply.never_frees ? errc::key_conflict : errc::timed_out);
     if (reply.never_frees || limits_.only_try || now >= limits_.deadline)
         return finish(last_);
-    auto pause = ask_by == Instant::max() ? next_poll(took, random)
-                                          : std::clamp(ask_by - now, Clock::duration::zero(), limits_.longest_pause);
+    bool const in_place = ask_by != Instant::max();
+    // without messages a waiter polls for its turn as well
+    auto pause = in_place && limits_.hints ? limits_.longest_pause : next_poll(took, random);
+    if (in_place)
+        pause = std::clamp(ask_by - now, Clock::duration::zero(), pause);
     if (reply.earliest_expiry)
         // waiters in other processes know the same instant, so jitter spreads them
         pause =

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Acquisitions of shares: their places in the store, and what a process does with them.
-#include "unit/code_of.hpp"
+#include "harness/documented.hpp"
 #include "unit/scripted_store.hpp"
 
 #include <tenure/election.hpp>
@@ -353,7 +353,8 @@ TEST_CASE("waiters of shares poll where they get no messages")
     test.start(attempt, quiet);
     CHECK(test.answer_claim(test.in_line(7)).waits == Waits::in_line);
     CHECK(test.backend->watching == 0);
-    test.runtime->run_for(1010ms);
+    // as waiters without hints do
+    test.runtime->run_for(260ms);
     CHECK(test.backend->claims.size() == 1);
     test.cancel(attempt);
 }
@@ -376,6 +377,11 @@ TEST_CASE("a semaphore takes as many permits as an acquisition asks for")
     test.start(of_lock, test.lock, {.permits = 2});
     CHECK(of_lock.error == boost::system::errc::invalid_argument);
     CHECK(test.backend->claims.empty());
+    CHECK(documented("AcquireOptions::permits is 6: this Semaphore takes 1 to 5"));
+    CHECK(documented(
+        "AcquireOptions::permits is 2: only a Semaphore of several permits takes another number than 1; leave it out"));
+    CHECK(test.runtime->logged("this Semaphore takes 1 to 5") == 2);
+    CHECK(test.runtime->logged("only a Semaphore of several permits takes another number than 1; leave it out") == 1);
 }
 
 TEST_CASE("shares are refused with the words of a store that has none")
