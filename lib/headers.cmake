@@ -9,6 +9,7 @@ set(TENURE_PUBLIC_HEADERS
     backend/one_shot.hpp
     backend/renew_each.hpp
     backend/runtime.hpp
+    backend/share.hpp
     backend/strand.hpp
     cancel_on.hpp
     cancellation_token.hpp
@@ -41,11 +42,13 @@ set(TENURE_PUBLIC_HEADERS
     open_store.hpp
     options.hpp
     owner.hpp
+    read_write_lock.hpp
     reentrant_lease.hpp
     reentrant_lock.hpp
     run.hpp
     segmented_lock.hpp
     segments.hpp
+    semaphore.hpp
     serve.hpp
     slot.hpp
     slot_pool.hpp

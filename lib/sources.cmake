@@ -22,6 +22,7 @@ target_sources(
     config/rules.cpp
     config/url.cpp
     engine/acquisition.cpp
+    engine/acquisition_place.cpp
     engine/core.cpp
     engine/counters.cpp
     engine/events.cpp
@@ -31,6 +32,7 @@ target_sources(
     engine/lease_target.cpp
     engine/name_counters.cpp
     engine/owner_text.cpp
+    engine/place_queue.cpp
     engine/readiness.cpp
     engine/release_queue.cpp
     engine/store_log.cpp
@@ -39,6 +41,7 @@ target_sources(
     engine/machines/acquire_machine.cpp
     engine/machines/lease_machine.cpp
     engine/machines/lease_terms.cpp
+    engine/machines/place_machine.cpp
     engine/machines/release_machine.cpp
     engine/machines/turn_machine.cpp
     locks/election.cpp
@@ -48,9 +51,11 @@ target_sources(
     locks/lease_set.cpp
     locks/multi_acquisition.cpp
     locks/multi_lock.cpp
+    locks/read_write_lock.cpp
     locks/reentrant_lock.cpp
     locks/segmented_lock.cpp
     locks/segments.cpp
+    locks/semaphore.cpp
     locks/view.cpp
     locks/view_cache.cpp
     locks/view_reader.cpp
@@ -76,6 +81,7 @@ target_sources(
     store/claim_window.cpp
     store/memory/backend.cpp
     store/memory/domain.cpp
+    store/memory/places.cpp
     store/redis/backend.cpp
     store/redis/inspect.cpp
     store/redis/key_names.cpp

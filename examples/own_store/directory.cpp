@@ -18,6 +18,7 @@ namespace own_store
 {
 
 using namespace tenure;
+using namespace tenure::backend;
 using std::chrono::milliseconds;
 
 namespace
@@ -185,7 +186,7 @@ RenewReply Directory::renew_one(RenewRequest const& request, Instant since)
 {
     auto const now = Clock::now();
     // as late as can be: a release may have come meanwhile, and what it freed must not be taken again
-    if (now >= request.not_after || request.claim->ended)
+    if (now >= request.not_after || request.claim->mark.ended)
         return Failure::dropped();
     auto record = load(request.claim->key());
     // `NotOwner` is the result of a comparison and never of an error: the holder's work ends because of it.

@@ -16,6 +16,7 @@ namespace own_store
 {
 
 using namespace tenure;
+using namespace tenure::backend;
 
 namespace
 {
@@ -52,7 +53,7 @@ public:
     {
         ask([request = std::move(request)](Directory& in) { return in.withdraw(request); }, std::move(handler));
     }
-    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr, WatchAs, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr, WatchAs, WatchHandler handler) override
     {
         return watch_file(runtime_, directory_->released_file(), std::move(handler));
     }

@@ -14,6 +14,7 @@ namespace own_store
 
 namespace asio = boost::asio;
 using tenure::backend::WatchEvent;
+using tenure::backend::WatchHandler;
 
 namespace
 {
@@ -22,7 +23,7 @@ namespace
 class Subscription : public std::enable_shared_from_this<Subscription>
 {
 public:
-    Subscription(std::shared_ptr<tenure::backend::Runtime> const& runtime, std::function<void(WatchEvent)> handler)
+    Subscription(std::shared_ptr<tenure::backend::Runtime> const& runtime, WatchHandler handler)
         : runtime_(runtime)
         , handler_(std::move(handler))
         , inotify_(runtime->strand())
@@ -75,7 +76,7 @@ private:
 
     std::shared_ptr<tenure::backend::Runtime> runtime_;
     /// null once the watch is gone
-    std::function<void(WatchEvent)> handler_;
+    WatchHandler handler_;
     /// its handlers run on the strand
     asio::posix::basic_stream_descriptor<tenure::backend::Strand> inotify_;
 };
@@ -98,8 +99,7 @@ private:
 } // namespace
 
 std::unique_ptr<tenure::backend::Watch> watch_file(
-    std::shared_ptr<tenure::backend::Runtime> const& runtime, std::filesystem::path const& file,
-    std::function<void(WatchEvent)> handler)
+    std::shared_ptr<tenure::backend::Runtime> const& runtime, std::filesystem::path const& file, WatchHandler handler)
 {
     auto subscription = std::make_shared<Subscription>(runtime, std::move(handler));
     subscription->begin(file);

@@ -15,6 +15,6 @@ namespace own_store
  * wants: a hint too many costs it a claim, one too few a pause. */
 [[nodiscard]] std::unique_ptr<tenure::backend::Watch> watch_file(
     std::shared_ptr<tenure::backend::Runtime> const& runtime, std::filesystem::path const& file,
-    std::function<void(tenure::backend::WatchEvent)> handler);
+    tenure::backend::WatchHandler handler);
 
 } // namespace own_store

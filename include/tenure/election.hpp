@@ -48,6 +48,8 @@ struct ElectionConfig {
     LeaseOptions lease = {};
     /// time between two reads of the leader, as `ViewOptions::refresh`
     std::chrono::milliseconds refresh{1'000};
+    /// true: candidates lead in the order in which they began to campaign, as `LockConfig::fair`
+    bool fair = false;
 };
 
 /** The leader, as far as a program knows: a plain value. Another program may lead by the time it is read. */

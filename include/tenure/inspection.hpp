@@ -15,6 +15,24 @@
 namespace tenure
 {
 
+/** One place of a key that is held in places: of a fair lock, a read-write lock or a semaphore. */
+struct Place {
+    /// as `KeyState::owner`
+    std::string owner = {};
+    /// the part of the key that it takes: 1 of a fair lock or a reader, the permits of a semaphore
+    std::uint32_t weight = 1;
+    /// the greatest sum of weights that may hold together with it
+    std::uint32_t capacity = 1;
+    /// its number: the fencing token of its lease
+    std::uint64_t fencing_token = 0;
+    /// time until it lapses without a renewal
+    std::chrono::milliseconds remaining{};
+    /// true: it holds; false: it waits
+    bool holds = false;
+
+    friend bool operator==(Place const&, Place const&) = default;
+};
+
 /** The state of one key as the store reports it. A snapshot: it may be wrong by the time it is read, and proves no
  * ownership.
  */
@@ -50,6 +68,9 @@ struct KeyState {
     /// how long ago the present holder made its claim, if the store reports it. A holder that has waited on Redis made
     /// it when the wait began, by its own wall clock
     std::optional<std::chrono::milliseconds> held_for = {};
+    /// the places of a key that is held in places, in their order: those that hold, then those that wait. The first one
+    /// is also `owner`, `remaining` and `fencing_token`
+    std::vector<Place> places = {};
 
     /** The key; empty if the state comes from no inspection. */
     [[nodiscard]] std::string key() const { return range == nullptr ? std::string() : range->key(index); }

@@ -24,6 +24,8 @@ struct TENURE_API KeyRange {
     std::uint32_t count = 1;
     /// false: the range is the one key `prefix` itself
     bool numbered = true;
+    /// the key is held in places (`backend::Share`): that of a fair lock, a read-write lock or a semaphore
+    bool shares = false;
 
     /** The key at `index`, counted from 0 within the range. */
     [[nodiscard]] std::string key(std::uint32_t index) const;
@@ -42,6 +44,9 @@ using KeyRangePtr = std::shared_ptr<KeyRange const>;
 
 /** The range of one named key. @throws std::invalid_argument if the key is not usable (see `check_key`). */
 [[nodiscard]] TENURE_API KeyRangePtr named_key(std::string key);
+
+/** The range of one named key that is held in places. @throws std::invalid_argument if the key is not usable */
+[[nodiscard]] TENURE_API KeyRangePtr shared_key(std::string key);
 
 /** The range `prefix + 0` .. `prefix + (count - 1)`. @throws std::invalid_argument if the prefix is not usable or count
  * is not in [1, 2^20]. */

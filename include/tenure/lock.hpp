@@ -11,6 +11,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tenure
 {
@@ -27,6 +28,13 @@ struct LockConfig {
     /// a note for people, which `tenure status` shows next to the holder: a contact, a role, a build. Printable ASCII,
     /// at most 128 bytes; not secret. Empty: none
     std::string note = {};
+    /// true: strictly first come, first served among all processes. Each waiting process has a place in the store.
+    /// Refused with stores that keep no places. All locks of a key must agree: a fair one and a plain one exclude each
+    /// other, but only on Redis and in memory
+    bool fair = false;
+    /// lock delay: how long the key stays taken after a release, or after the ttl of a holder that died, as
+    /// `SlotPoolConfig::reuse_after`. Refused with `fair`
+    std::chrono::milliseconds reuse_after{0};
 };
 
 /** Mutual exclusion on one key, among all processes that use the same store.
@@ -55,6 +63,12 @@ protected:
 
 private:
     friend Acquirable<Lock, Lease>;
+    friend class ReadWriteLock;
+
+    explicit Lock(LeaseTargetPtr target) noexcept
+        : AcquirableKeys(std::move(target))
+    {
+    }
 };
 
 } // namespace tenure

@@ -58,6 +58,8 @@ struct TENURE_API NameMetrics {
     enum class Kind : std::uint8_t {
         lock,
         pool,
+        /// a fair lock, a read-write lock or a semaphore
+        shares,
         /// all locks and pools that came after the first `StoreMetrics::most_names` names
         other
     };

@@ -116,6 +116,9 @@ struct AcquireOptions {
     /// one more claim. An acquisition that has to wait for others of its store takes any number. Locks refuse it.
     /// Unset: any number
     std::optional<std::uint32_t> prefer = std::nullopt;
+    /// of a semaphore: how many permits to take, all or none; 1 to `SemaphoreConfig::permits`. Everything else refuses
+    /// another value than 1
+    std::uint32_t permits = 1;
 };
 
 namespace detail

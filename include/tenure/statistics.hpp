@@ -69,6 +69,9 @@ struct Statistics {
     std::uint64_t released_not_owner = 0;
     /// grants that arrived after their acquisition had ended, or too late to be used, and were given back
     std::uint64_t given_back = 0;
+    /// places of waiters that lapsed although this program runs: their requests did not arrive in time. Each of them
+    /// went on at the end of the line. Of fair locks, read-write locks and semaphores
+    std::uint64_t places_lost = 0;
     /// leases that were released only after their validity had ended
     std::uint64_t held_past_expiry = 0;
 

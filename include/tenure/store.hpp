@@ -29,6 +29,8 @@ class AcquirableKeys;
 class Backend;
 class Election;
 class Lock;
+class ReadWriteLock;
+class Semaphore;
 class SlotPool;
 class View;
 
@@ -234,6 +236,8 @@ private:
     friend struct detail::Serve;
     friend Election;
     friend Lock;
+    friend ReadWriteLock;
+    friend Semaphore;
     friend SlotPool;
     friend View;
 

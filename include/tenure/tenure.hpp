@@ -31,10 +31,12 @@
 #include <tenure/open_store.hpp>
 #include <tenure/options.hpp>
 #include <tenure/owner.hpp>
+#include <tenure/read_write_lock.hpp>
 #include <tenure/reentrant_lease.hpp>
 #include <tenure/reentrant_lock.hpp>
 #include <tenure/run.hpp>
 #include <tenure/segmented_lock.hpp>
+#include <tenure/semaphore.hpp>
 #include <tenure/serve.hpp>
 #include <tenure/slot.hpp>
 #include <tenure/slot_pool.hpp>

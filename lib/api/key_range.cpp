@@ -87,6 +87,12 @@ KeyRangePtr named_key(std::string key)
     return std::make_shared<KeyRange const>(KeyRange{std::move(key), 0, 1, false});
 }
 
+KeyRangePtr shared_key(std::string key)
+{
+    check_key("key", key);
+    return std::make_shared<KeyRange const>(KeyRange{std::move(key), 0, 1, false, true});
+}
+
 KeyRangePtr numbered_keys(std::string prefix, std::uint32_t count)
 {
     check_key("prefix", prefix);

@@ -4,6 +4,8 @@
 
 #include "engine/lease_target.hpp"
 
+#include <optional>
+#include <stdexcept>
 #include <utility>
 
 namespace tenure
@@ -16,8 +18,15 @@ std::shared_ptr<engine::LeaseTarget>
 target_of(std::shared_ptr<engine::Handle> store, LockConfig config, std::string where, std::string_view key)
 {
     check_key(where + "::" + std::string(key), config.key);
+    if (config.fair && config.reuse_after != std::chrono::milliseconds{0})
+        throw std::invalid_argument(
+            where + "::reuse_after is " + std::to_string(config.reuse_after.count()) +
+            " ms: a fair lock has none; leave it out, or set fair to false");
+    auto range = config.fair ? shared_key(std::move(config.key)) : named_key(std::move(config.key));
+    auto const share = config.fair ? std::optional(Share()) : std::nullopt;
     return std::make_shared<engine::LeaseTarget>(
-        std::move(store), named_key(std::move(config.key)), std::move(where), config.ttl, config.lease, config.note);
+        std::move(store), std::move(range), std::move(where), config.ttl, config.lease, config.note, config.reuse_after,
+        share);
 }
 
 } // namespace

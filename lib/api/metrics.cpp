@@ -79,6 +79,8 @@ std::string_view to_string(NameMetrics::Kind kind) noexcept
         return "lock";
     case NameMetrics::Kind::pool:
         return "pool";
+    case NameMetrics::Kind::shares:
+        return "shares";
     case NameMetrics::Kind::other:
         return "other";
     }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tenure::conformance
 {
@@ -161,6 +162,48 @@ TEST_CASE("a renewal without an answer is no renewal", "[lost-replies][renew]")
         [&] { line.client->run_for(100ms); }));
     line.client->run_until(
         [&] { return std::holds_alternative<Renewed>(line.client->renew(claim, Conformance::long_ttl)); });
+}
+
+TEST_CASE("a lost answer to the claim of a share costs no place and leaves no second one", "[lost-replies][shares]")
+{
+    BadLine line;
+    if (line.client->backend().capabilities().no_shares != nullptr)
+        SKIP(line.client->backend().capabilities().no_shares);
+    auto const range = shared_key(line.test.key("shared"));
+    auto const other = line.test.client();
+    auto const places = [&] { return expect<std::vector<KeyState>>(other->inspect(range)).at(0).places; };
+    auto const request = [&](Client& client, unsigned number) {
+        auto claim = line.test.request(client, range, owner(number), Conformance::long_ttl);
+        claim.share = Share();
+        claim.waits = Waits::in_line;
+        return claim;
+    };
+    auto const first = claim_of(range, owner(1), expect<Granted>(other->claim(request(*other, 1))));
+    auto const earliest = line.client->now();
+    expect_unknown(line.lose<ClaimReply>(
+        [&](Backend& backend, auto handler) { backend.claim(request(*line.client, 2), std::move(handler)); },
+        [&] { line.client->run_until([&] { return places().size() == 2; }); }));
+    line.client->run_for(50ms);
+    auto again = request(*line.client, 2);
+    again.earliest_attempt = earliest;
+    auto const place = expect<Busy>(line.client->claim(again)).place;
+    REQUIRE(place);
+    CHECK(place->number == places().at(1).fencing_token);
+    expect_unknown(line.lose<ClaimReply>(
+        [&](Backend& backend, auto handler) { backend.claim(again, std::move(handler)); },
+        [&] { line.client->run_for(100ms); }));
+    line.client->run_for(50ms);
+    expect<Released>(other->release(first));
+    auto const granted = expect<Granted>(line.client->claim(again));
+    CHECK(granted.fencing_token == place->number);
+    auto const held = claim_of(range, owner(2), granted);
+    expect_unknown(line.lose<ReleaseReply>(
+        [&](Backend& backend, auto handler) {
+            backend.release({held, line.client->now() + 10s, true}, std::move(handler));
+        },
+        [&] { line.client->run_until([&] { return places().empty(); }); }));
+    line.client->run_for(50ms);
+    expect<NotOwner>(line.client->release(held));
 }
 
 } // namespace tenure::conformance

@@ -40,7 +40,7 @@ void set_index(ClaimReply& reply, std::uint32_t index)
 
 Acquisition::Acquisition(
     std::shared_ptr<LeaseTarget> target, LeaseTerms const& terms, milliseconds wait, bool is_try,
-    std::optional<std::uint32_t> prefers, Handler handler)
+    std::optional<std::uint32_t> prefers, std::optional<Share> const& share, Handler handler)
     : target_(std::move(target))
     , core_(target_->handle()->core())
     , runtime_(*core_->runtime())
@@ -55,6 +55,8 @@ Acquisition::Acquisition(
     , handler_(std::move(handler))
     , timer_(runtime_)
     , turn_(*this, core_->queues(), range_, terms_.notifications)
+    , place_(
+          share ? std::make_unique<PlaceTurn>(*this, core_->places(), range_, *share, terms_.notifications) : nullptr)
 {
 }
 
@@ -94,7 +96,8 @@ void Acquisition::begin()
     write_by_ = machine_->write_by(started_);
     core_->add(shared_from_this());
     // a single try bypasses the wait queue
-    carry_out(machine_->claim_at(single ? at_once : turn_.begin(started_), started_), started_);
+    auto const first = single ? at_once : place_ ? place_->begin() : turn_.begin(started_);
+    carry_out(machine_->claim_at(first, started_), started_);
 }
 
 void Acquisition::claim_at(Instant when)
@@ -175,6 +178,8 @@ void Acquisition::ask(Instant now)
         earliest_attempt_ = now;
     core_->claim_begins();
     Asked asked{claim_, now, request.waits, only};
+    if (place_)
+        place_->complete(request);
     core_->backend().claim(
         std::move(request), [self = shared_from_this(), asked = std::move(asked)](ClaimReply&& reply) {
             if (asked.only)
@@ -208,7 +213,7 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
         turn_.answered(asked.place, reply);
     if (auto const* grant = std::get_if<Granted>(&reply)) {
         core_->queues().claim_took(now - asked.when);
-        granted(*grant, now);
+        granted(*grant, machine_->asking_more(), now);
     } else if (auto const* const unconfirmed = std::get_if<Unconfirmed>(&reply)) {
         record_error(unconfirmed->error, unconfirmed->detail);
         of_no_use(*claim, unconfirmed->grant, unconfirmed->error, unconfirmed->fatal, now);
@@ -229,7 +234,8 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
     }
     // no claim is pending and every outcome is known, so the next attempt is a first one again
     bool const known = std::holds_alternative<Busy>(reply) || failed_as(reply, Failure::Effect::not_sent);
-    if (handler_ && known && !unknown_ && !machine_->asking())
+    bool const in_place = place_ && place_->machine.has_place();
+    if (handler_ && known && !unknown_ && !machine_->asking() && !in_place)
         earliest_attempt_.reset();
 }
 
@@ -245,7 +251,9 @@ void Acquisition::answered_too_late(Asked const& asked, ClaimReply const& reply)
     auto const* grant = std::get_if<Granted>(&reply);
     if (auto const* const unconfirmed = std::get_if<Unconfirmed>(&reply))
         grant = &unconfirmed->grant;
-    if (grant != nullptr) {
+    if (auto const* const late = std::get_if<Busy>(&reply); late && PlaceMachine::withdraws_late(*late, held)) {
+        core_->withdraw(range_, claim.owner, lifetime(), terms_.notifications);
+    } else if (grant != nullptr) {
         // it claimed the lease's key again after the release, or a second key
         if (!held || granted_index_ != grant->index)
             give_back(claim, *grant);
@@ -259,7 +267,7 @@ void Acquisition::answered_too_late(Asked const& asked, ClaimReply const& reply)
     }
 }
 
-void Acquisition::granted(Granted const& grant, Instant now)
+void Acquisition::granted(Granted const& grant, bool claims_pending, Instant now)
 {
     if (!usable(terms_, grant.since, grant.ttl, now)) {
         record_error(
@@ -279,12 +287,14 @@ void Acquisition::granted(Granted const& grant, Instant now)
     lease_ = record;
     record->second_key = unknown_;
     record->name = name_;
-    if (machine_->asking_more() || unknown_)
+    if (claims_pending || unknown_)
         record->machine.expect_claim(terms_.ttl);
     core_->counters().acquired_after(now - started_, name_counters());
     if (auto const freed = turn_.freed_at())
         name_counters().hand_over.add(now - *freed);
-    if (turn_.waits())
+    if (place_)
+        note_number(grant.fencing_token);
+    if (place_ ? place_->waits() : turn_.waits())
         events_.waited(*range_, target_->owner_prefix(), now - started_, {}, now);
     events_.acquired(*record, now - started_, now);
     core_->keeper().add(record, now);
@@ -308,6 +318,8 @@ void Acquisition::spend_owner()
 {
     // the answer that spends the owner counts as pending until the machine has it
     drop_claims(machine_->asking_more());
+    if (place_)
+        place_->machine.forget();
     claim_.reset();
     earliest_attempt_.reset();
     unknown_ = false;
@@ -315,8 +327,9 @@ void Acquisition::spend_owner()
 
 void Acquisition::busy(Busy const& reply, Clock::duration took, Instant now)
 {
-    machine_->expect_hints(turn_.hinted());
-    auto const step = machine_->busy(reply, took, now, runtime_.random());
+    machine_->expect_hints(place_ ? place_->hinted() : turn_.hinted());
+    auto const ask_by = place_ ? placed(reply) : Instant::max();
+    auto const step = machine_->busy(reply, took, now, runtime_.random(), ask_by);
     if (step.finish) {
         if (reply.never_frees)
             record_error(
@@ -325,7 +338,9 @@ void Acquisition::busy(Busy const& reply, Clock::duration took, Instant now)
         finish(*step.finish);
         return;
     }
-    auto const when = turn_.found_held(now - took);
+    if (place_)
+        place_->found_held();
+    auto const when = place_ ? std::nullopt : turn_.found_held(now - took);
     carry_out(when && !step.ask ? machine_->claim_at(*when, now) : step, now);
 }
 
@@ -365,7 +380,8 @@ void Acquisition::finish(error_code error)
     bool const asked = machine_.has_value();
     if (asked && error == errc::store_unavailable && machine_->silence())
         note_failure(Failure::unknown(error, silence_text(runtime_.now())));
-    if (asked && unknown_)
+    bool const leaves_place = asked && place_ && place_->machine.withdraws(pass_on_place());
+    if (asked && (unknown_ || leaves_place))
         core_->withdraw(range_, claim_->owner, lifetime(), terms_.notifications);
     if (asked) {
         drop_claims(machine_->asking());
@@ -392,6 +408,8 @@ void Acquisition::end(bool leaves_line)
     timer_.cancel();
     // before the core, which may close the store
     turn_.end(leaves_line);
+    if (place_)
+        place_->end();
     core_->remove(*this);
     // late answers need only the core: an ended acquisition keeps no store open
     target_.reset();
@@ -450,6 +468,8 @@ void Acquisition::abandon()
     if (machine_)
         machine_->end();
     turn_.abandon();
+    if (place_)
+        place_->abandon();
     handler_ = nullptr;
 }
 

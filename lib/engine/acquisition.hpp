@@ -5,6 +5,7 @@
 #include "engine/machines/acquire_machine.hpp"
 #include "engine/machines/lease_terms.hpp"
 #include "lease_record.hpp"
+#include "place_queue.hpp"
 #include "runtime/error_details.hpp"
 #include "runtime/names.hpp"
 #include "runtime/timer.hpp"
@@ -39,16 +40,19 @@ public:
     using Handler = OneShot<void(Known, error_code, Lease)>;
 
     /** @param is_try  keys that others hold are no error: it completes without a lease
-     *  @param prefers  as `AcquireOptions::prefer`; less than the count of the range */
+     *  @param prefers  as `AcquireOptions::prefer`; less than the count of the range
+     *  @param share  set exactly if the range has shares */
     Acquisition(
         std::shared_ptr<LeaseTarget> target, LeaseTerms const& terms, milliseconds wait, bool is_try,
-        std::optional<std::uint32_t> prefers, Handler handler);
+        std::optional<std::uint32_t> prefers, std::optional<Share> const& share, Handler handler);
 
     /** Call it on the thread of the initiating call. */
     static void start(std::shared_ptr<Acquisition> self, asio::cancellation_slot slot);
 
     /** It is the head of its wait queue: claims at this instant, as `AcquireMachine` decides. */
     void claim_at(Instant when);
+    /** It is a head of its place queue: news of its key have come. */
+    void heard(WatchNews news);
     [[nodiscard]] TurnMachine::Head as_head() const noexcept
     {
         return {true, machine_->asking(), machine_->holds_back()};
@@ -85,13 +89,20 @@ private:
     };
     void answered(Asked const& asked, ClaimReply const& reply);
     void answered_too_late(Asked const& asked, ClaimReply const& reply);
-    void granted(Granted const& grant, Instant now);
+    /** @param claims_pending  further claims of this owner may still reach the store */
+    void granted(Granted const& grant, bool claims_pending, Instant now);
     /** Gives the grant back, and tries again with another owner. */
     void of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal, Instant now);
     /** Its claims are being given back, so the next claim uses another owner. */
     void spend_owner();
     void busy(Busy const& reply, Clock::duration took, Instant now);
     void preferred_held(Instant now);
+    /** A claim did not hold. @returns as `PlaceMachine::ask_by` */
+    [[nodiscard]] Instant placed(Busy const& reply);
+    /** Counts a place that has lapsed, if an answer with this number proves it. */
+    void note_number(std::uint64_t number);
+    /** Hands its place over to the next waiter of this process, if that may have it. */
+    [[nodiscard]] bool pass_on_place();
     void finish(error_code error);
     /** Records a failure of the store, also for the end of this acquisition. */
     void record_error(error_code error, std::string detail);
@@ -144,6 +155,8 @@ private:
     Instant wakes_at_ = Instant::max();
     Timer timer_;
     Turn turn_;
+    /// its part in the place queue, where the key is held in places; else null
+    std::unique_ptr<PlaceTurn> place_;
     /// its place in the core's list
     std::list<std::shared_ptr<Acquisition>>::iterator position_;
 };

@@ -41,6 +41,7 @@ Core::Core(
     , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, store_log_, *lines_, events_))
     , releases_(std::make_shared<ReleaseQueue>(runtime_, backend_, counters_, store_log_, *lines_))
     , queues_(runtime_, backend_)
+    , places_(runtime_, backend_)
 {
 }
 
@@ -314,6 +315,7 @@ void Core::close()
             LogLevel::warning, "the store was closed while leases were held: stop the work that they cover; their keys "
                                "expire after their ttl");
     queues_.close();
+    places_.close();
     end_followers();
     keeper_->close();
     releases_->close();
@@ -359,6 +361,7 @@ void Core::abandon() noexcept
         until_closed_.reset();
         closing_timer_.cancel();
         queues_.close();
+        places_.close();
         auto const acquisitions = std::exchange(acquisitions_, {});
         for (auto const& acquisition : acquisitions)
             acquisition->abandon();

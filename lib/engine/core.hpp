@@ -9,6 +9,7 @@
 #include "keeper.hpp"
 #include "lease_lines.hpp"
 #include "lease_record.hpp"
+#include "place_queue.hpp"
 #include "release_queue.hpp"
 #include "runtime/context_guard.hpp"
 #include "runtime/names.hpp"
@@ -81,6 +82,7 @@ public:
     [[nodiscard]] Backend& backend() noexcept { return *backend_; }
     [[nodiscard]] Keeper& keeper() noexcept { return *keeper_; }
     [[nodiscard]] WaitQueues& queues() noexcept { return queues_; }
+    [[nodiscard]] PlaceQueues& places() noexcept { return places_; }
 
     void add(std::shared_ptr<Acquisition> acquisition);
     void remove(Acquisition& acquisition);
@@ -164,6 +166,7 @@ private:
     std::shared_ptr<Keeper> keeper_;
     std::shared_ptr<ReleaseQueue> releases_;
     WaitQueues queues_;
+    PlaceQueues places_;
     /// pending acquisitions
     std::list<std::shared_ptr<Acquisition>> acquisitions_;
     /// number of unanswered claims

@@ -49,6 +49,7 @@ Statistics Counters::snapshot() const noexcept
     all.detached = detached.load(relaxed);
     all.released_not_owner = released_not_owner.load(relaxed);
     all.given_back = given_back.load(relaxed);
+    all.places_lost = places_lost.load(relaxed);
     all.held_past_expiry = held_past_expiry.load(relaxed);
     all.events_dropped = events_dropped.load(relaxed);
     all.held = held.load(relaxed);

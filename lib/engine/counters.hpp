@@ -41,6 +41,7 @@ public:
     Count detached{0};
     Count released_not_owner{0};
     Count given_back{0};
+    Count places_lost{0};
     Count held_past_expiry{0};
     Count events_dropped{0};
     Count held{0};

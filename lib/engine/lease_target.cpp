@@ -48,6 +48,16 @@ void check_prefer(KeyRange const& range, std::uint32_t prefer)
         refuse("the pool " + range.describe() + " has " + std::to_string(range.count) + " slots, counted from 0");
 }
 
+/** @throws std::invalid_argument naming the option and the rule */
+void check_permits(std::uint32_t permits, std::uint32_t most)
+{
+    if (permits == 0 || permits > most)
+        throw std::invalid_argument(
+            "AcquireOptions::permits is " + std::to_string(permits) + ": " +
+            (most == 1 ? "only a Semaphore of several permits takes another number than 1; leave it out"
+                       : "this Semaphore takes 1 to " + std::to_string(most)));
+}
+
 } // namespace
 
 void LeaseTarget::acquire(
@@ -63,6 +73,7 @@ void LeaseTarget::acquire(
     std::string refusal;
     try {
         check_wait(wait, is_try);
+        check_permits(options.permits, permits_);
         if (options.prefer)
             check_prefer(*range_, *options.prefer);
         if (options.ttl) {
@@ -78,8 +89,12 @@ void LeaseTarget::acquire(
         handler(Known::at_once, invalid, Lease());
         return;
     }
+    auto share = share_;
+    if (share)
+        share->weight *= options.permits;
     Acquisition::start(
-        std::make_shared<Acquisition>(shared_from_this(), terms, wait, is_try, options.prefer, std::move(handler)),
+        std::make_shared<Acquisition>(
+            shared_from_this(), terms, wait, is_try, options.prefer, share, std::move(handler)),
         slot);
 }
 

@@ -13,7 +13,9 @@
 
 #include <boost/asio/cancellation_signal.hpp>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,19 +31,24 @@ class LeaseTarget : public std::enable_shared_from_this<LeaseTarget>
 {
 public:
     /** @param where  how messages name the config
+     *  @param share  of one acquisition; set exactly if the range has shares
      *  @throws std::invalid_argument naming field, value and rule */
     LeaseTarget(
         std::shared_ptr<Handle> handle, KeyRangePtr range, std::string where, milliseconds ttl,
-        LeaseOptions const& options, std::string_view note, milliseconds reuse_after = {})
+        LeaseOptions const& options, std::string_view note, milliseconds reuse_after = {},
+        std::optional<Share> const& share = std::nullopt)
         : handle_(std::move(handle))
         , range_(std::move(range))
         , where_(std::move(where))
         , options_(options)
         , reuse_after_(reuse_after)
+        , share_(share)
         , terms_(terms_for(ttl))
         , owner_prefix_(tenure::owner_prefix(handle_->core()->worker_name(), note))
     {
         auto& core = *handle_->core();
+        if (share)
+            check_shares(where_, core.store_log().store(), core.capabilities().no_shares);
         check_note(where_ + "::note", note);
         check_reuse_after(where_, reuse_after_, core.store_log().store(), core.capabilities().no_quarantine);
         // in a fork nothing is acquired, and a thread that is not here may have the table for ever
@@ -52,6 +59,11 @@ public:
     [[nodiscard]] std::shared_ptr<Handle> const& handle() const noexcept { return handle_; }
     [[nodiscard]] KeyRangePtr const& range() const noexcept { return range_; }
     [[nodiscard]] LeaseTerms const& terms() const noexcept { return terms_; }
+    /** The share of an acquisition that asks for one permit; unset: the whole keys. */
+    [[nodiscard]] std::optional<Share> const& share() const noexcept { return share_; }
+    /** An acquisition may take up to so many permits. */
+    void set_permits(std::uint32_t most) noexcept { permits_ = most; }
+    [[nodiscard]] std::uint32_t permits() const noexcept { return permits_; }
     /** Where its leases are counted. */
     [[nodiscard]] NameTable::Index name() const noexcept { return name_; }
     /** For `make_owner`. */
@@ -77,6 +89,8 @@ private:
     std::string where_;
     LeaseOptions options_;
     milliseconds reuse_after_;
+    std::optional<Share> share_;
+    std::uint32_t permits_ = 1;
     LeaseTerms terms_;
     std::string owner_prefix_;
     NameTable::Index name_ = 0;

@@ -30,7 +30,9 @@ void NameCounters::copy_to(NameMetrics& metrics) const noexcept
 
 NameTable::Index NameTable::find_or_make(KeyRange const& range, std::chrono::milliseconds ttl)
 {
-    auto const kind = range.numbered ? NameMetrics::Kind::pool : NameMetrics::Kind::lock;
+    auto const kind = range.shares     ? NameMetrics::Kind::shares
+                      : range.numbered ? NameMetrics::Kind::pool
+                                       : NameMetrics::Kind::lock;
     std::lock_guard const lock(mutex_);
     auto index = other;
     if (auto const found = indices_.find({kind, range.prefix}); found != indices_.end())

@@ -109,8 +109,8 @@ private:
     struct Order {
         bool operator()(KeyRange const& left, KeyRange const& right) const noexcept
         {
-            return std::tie(left.prefix, left.first, left.count, left.numbered) <
-                   std::tie(right.prefix, right.first, right.count, right.numbered);
+            return std::tie(left.prefix, left.first, left.count, left.numbered, left.shares) <
+                   std::tie(right.prefix, right.first, right.count, right.numbered, right.shares);
         }
     };
     struct Entry {

@@ -21,8 +21,11 @@ std::shared_ptr<engine::LeaseTarget> contest_of(std::shared_ptr<engine::Handle> 
 {
     check_key("ElectionConfig::name", config.name);
     check_note("ElectionConfig::contact", config.contact);
+    auto range = config.fair ? shared_key(config.name) : named_key(config.name);
+    auto const share = config.fair ? std::optional(Share()) : std::nullopt;
     return std::make_shared<engine::LeaseTarget>(
-        std::move(store), named_key(config.name), "ElectionConfig", config.ttl, config.lease, config.contact);
+        std::move(store), std::move(range), "ElectionConfig", config.ttl, config.lease, config.contact,
+        std::chrono::milliseconds{0}, share);
 }
 
 /** True if a program holds the key, and no operator has evicted it. */

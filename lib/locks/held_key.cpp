@@ -35,7 +35,7 @@ std::string text(milliseconds time)
 bool can_work(EngineLock const& lock, AcquireOptions const& options, bool is_try)
 {
     auto const wait = options.wait.value_or(milliseconds{0});
-    if (wait < milliseconds{0} || (is_try && wait > milliseconds{0}) || options.prefer)
+    if (wait < milliseconds{0} || (is_try && wait > milliseconds{0}) || options.prefer || options.permits != 1)
         return false;
     try {
         if (options.ttl)

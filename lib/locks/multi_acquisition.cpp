@@ -27,7 +27,8 @@ bool refuses(OrderedLocks const& locks, AcquireOptions const& options, bool is_t
 {
     auto const& core = locks.core();
     auto const wait = options.wait.value_or(milliseconds{0});
-    return core.is_closed() || wait < milliseconds{0} || (is_try && wait != milliseconds{0}) || options.prefer;
+    return core.is_closed() || wait < milliseconds{0} || (is_try && wait != milliseconds{0}) || options.prefer ||
+           options.permits != 1;
 }
 
 } // namespace

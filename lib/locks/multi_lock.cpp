@@ -38,8 +38,14 @@ OrderedLocks::OrderedLocks(std::vector<Lock> named)
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
     // for a key that was named several times the first mention counts
-    auto const repeated =
-        std::ranges::unique(order, [&](std::size_t a, std::size_t b) { return place(a) == place(b); });
+    auto const repeated = std::ranges::unique(order, [&](std::size_t a, std::size_t b) {
+        bool const same_key = place(a) == place(b);
+        if (same_key && named[a].target_->share() != named[b].target_->share())
+            throw std::invalid_argument(
+                "MultiLock of the key \"" + named[a].key() +
+                "\" twice, by locks of different kinds: name one of them, the stronger one");
+        return same_key;
+    });
     order.erase(repeated.begin(), repeated.end());
     if (order.size() > MultiLock::most_locks)
         throw std::invalid_argument(

@@ -6,6 +6,7 @@
 
 #include "engine/completion.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -17,7 +18,11 @@ namespace
 
 bool looks_the_same(KeyState const& left, KeyState const& right)
 {
-    return left.kind == right.kind && left.owner == right.owner;
+    auto const same_place = [](Place const& one, Place const& other) {
+        return one.fencing_token == other.fencing_token && one.holds == other.holds && one.owner == other.owner;
+    };
+    return left.kind == right.kind && left.owner == right.owner &&
+           std::ranges::equal(left.places, right.places, same_place);
 }
 
 KeyRangePtr checked(KeyRangePtr range)

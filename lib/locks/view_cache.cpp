@@ -71,6 +71,8 @@ ViewSnapshot ViewCache::snapshot(Instant now) const
     for (auto& key : snapshot.keys) {
         if (key.remaining)
             *key.remaining = std::max(std::chrono::floor<milliseconds>(*key.remaining - age), milliseconds{0});
+        for (auto& place : key.places)
+            place.remaining = std::max(std::chrono::floor<milliseconds>(place.remaining - age), milliseconds{0});
         if (key.held_for)
             *key.held_for += std::chrono::floor<milliseconds>(age);
     }

@@ -22,6 +22,7 @@ Statistics& operator+=(Statistics& sum, Statistics const& other) noexcept
     sum.detached += other.detached;
     sum.released_not_owner += other.released_not_owner;
     sum.given_back += other.given_back;
+    sum.places_lost += other.places_lost;
     sum.held_past_expiry += other.held_past_expiry;
     sum.events_dropped += other.events_dropped;
     return sum;

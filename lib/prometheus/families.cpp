@@ -139,6 +139,9 @@ struct StoreFamilies {
     Family given_back{
         "tenure_grants_given_back_total", MetricType::Counter,
         "Grants that arrived after their acquisition had ended, or too late to be used."};
+    Family places_lost{
+        "tenure_places_lost_total", MetricType::Counter,
+        "Places of waiters of shares that lapsed although this program runs."};
     Family past_expiry{
         "tenure_leases_held_past_expiry_total", MetricType::Counter,
         "Leases that were released only after their validity had ended."};
@@ -163,6 +166,7 @@ struct StoreFamilies {
         releases.counter(labels, "outcome", "detached", totals.detached);
         releases.counter(labels, "outcome", "not_owner", totals.released_not_owner);
         given_back.counter(labels, totals.given_back);
+        places_lost.counter(labels, totals.places_lost);
         past_expiry.counter(labels, totals.held_past_expiry);
         events_dropped.counter(labels, totals.events_dropped);
     }
@@ -170,7 +174,7 @@ struct StoreFamilies {
     void take(std::vector<MetricFamily>& to) &&
     {
         for (auto* const family :
-             {&requests, &round_trip, &renewals, &releases, &given_back, &past_expiry, &events_dropped})
+             {&requests, &round_trip, &renewals, &releases, &given_back, &places_lost, &past_expiry, &events_dropped})
             to.push_back(std::move(*family).take());
     }
 };

@@ -28,7 +28,7 @@ template <class Topic, class State>
 class HintRegistry
 {
 public:
-    using Handler = std::function<void(WatchEvent)>;
+    using Handler = WatchHandler;
 
     /// how long a topic stays without watchers
     static constexpr std::chrono::seconds linger{30};
@@ -81,7 +81,7 @@ public:
     }
 
     /** Notifies all watchers of the topic. They may begin and end watches meanwhile. */
-    void notify(Topic const& topic, WatchEvent event)
+    void notify(Topic const& topic, WatchNews news)
     {
         auto const found = shared_->entries.find(topic);
         if (found == shared_->entries.end())
@@ -90,7 +90,7 @@ public:
         auto const watchers = found->second.watchers;
         for (auto const& watcher : watchers)
             if (auto const handler = watcher.lock())
-                (*handler)(event);
+                (*handler)(news);
     }
 
     /** Removes all topics: remaining watches are not notified again. */

@@ -42,15 +42,15 @@ class Subscription final : public Watch
 public:
     Subscription(
         std::shared_ptr<Runtime> const& runtime, std::shared_ptr<memory::Domain> domain, KeyRange const& range,
-        WatchAs as, memory::StoreName store, std::function<void(WatchEvent)> handler)
+        WatchAs as, memory::StoreName store, WatchHandler handler)
         : domain_(std::move(domain))
-        , handler_(std::make_shared<std::function<void(WatchEvent)>>(std::move(handler)))
+        , handler_(std::make_shared<WatchHandler>(std::move(handler)))
     {
-        auto notify = [runtime = std::weak_ptr(runtime), handler = std::weak_ptr(handler_)](WatchEvent event) {
+        auto notify = [runtime = std::weak_ptr(runtime), handler = std::weak_ptr(handler_)](WatchNews news) {
             if (auto const strand = runtime.lock())
-                strand->post([handler, event] {
+                strand->post([handler, event = news.event, held = std::vector(news.held.begin(), news.held.end())] {
                     if (auto const alive = handler.lock())
-                        (*alive)(event);
+                        (*alive)({event, held});
                 });
         };
         id_ = domain_->subscribe(notify, range, as, store);
@@ -62,7 +62,7 @@ public:
 
 private:
     std::shared_ptr<memory::Domain> domain_;
-    std::shared_ptr<std::function<void(WatchEvent)>> handler_;
+    std::shared_ptr<WatchHandler> handler_;
     std::uint64_t id_ = 0;
 };
 
@@ -78,7 +78,7 @@ public:
 
     [[nodiscard]] Capabilities capabilities() const noexcept override
     {
-        return {.keeps_line = true, .no_quarantine = nullptr, .no_detach = nullptr};
+        return {.keeps_line = true, .no_quarantine = nullptr, .no_detach = nullptr, .no_shares = nullptr};
     }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
@@ -104,8 +104,7 @@ public:
         ask<WithdrawReply>(
             [&](Instant now) { return state_->domain->withdraw(request, now, name_); }, std::move(handler));
     }
-    [[nodiscard]] std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override
     {
         return std::make_unique<Subscription>(runtime_, state_->domain, *range, as, name_, std::move(handler));
     }

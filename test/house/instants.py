@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 # lib/engine/NAME.hpp and lib/engine/NAME.cpp
-SHELLS = ("wait_queue", "release_queue", "acquisition")
+SHELLS = ("wait_queue", "place_queue", "release_queue", "acquisition")
 # (file, line without indentation) -> the reason
 ALLOWED = {
     ("acquisition.cpp", "if (when >= wakes_at_)"): "an early timer serves a later step: no rule, but the cost of a timer",
@@ -59,7 +59,8 @@ def violations(repository):
     declaring = [*engine.glob("machines/*.hpp"), *(engine / f"{name}.hpp" for name in SHELLS)]
     shared = instants_of(file for file in declaring if file.is_file())
     found, unused = [], set(ALLOWED)
-    for file in (engine / f"{name}{ending}" for name in SHELLS for ending in (".hpp", ".cpp")):
+    further = sorted(file for name in SHELLS for file in engine.glob(f"{name}_*.cpp"))
+    for file in [*(engine / f"{name}{ending}" for name in SHELLS for ending in (".hpp", ".cpp")), *further]:
         if not file.is_file():
             found.append(f"{file}: there is no such file")
             continue

@@ -95,8 +95,7 @@ public:
         asked.message.notifications = request.notifications;
         ask(std::move(asked), request.not_after, std::move(handler));
     }
-    [[nodiscard]] std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs, WatchHandler handler) override
     {
         auto const id = range_id(*range);
         link_.watch(id, std::move(handler));

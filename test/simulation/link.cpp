@@ -276,7 +276,7 @@ void Link::subscribe(RangeId range)
         (std::uint64_t{number_} << 32U) | (std::uint64_t{number} << 8U) | static_cast<std::uint64_t>(range));
 }
 
-void Link::watch(RangeId range, std::function<void(WatchEvent)> handler)
+void Link::watch(RangeId range, WatchHandler handler)
 {
     auto& watch = watches_[static_cast<std::size_t>(range)];
     watch.handler = std::move(handler);

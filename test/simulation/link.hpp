@@ -46,7 +46,7 @@ public:
     // -- for the backend, on the strand --
     void ask(Request request);
     void drop_abandoned();
-    void watch(RangeId range, std::function<void(WatchEvent)> handler);
+    void watch(RangeId range, WatchHandler handler);
     void unwatch(RangeId range) noexcept;
     void leave_line(RangeId range);
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
@@ -80,7 +80,7 @@ public:
 private:
     enum What : std::uint32_t { give_up, connect, expire, in_force, hedge };
     struct Subscription {
-        std::function<void(WatchEvent)> handler;
+        WatchHandler handler;
         bool in_force = false;
         std::uint32_t number = 0;
     };

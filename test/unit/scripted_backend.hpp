@@ -39,7 +39,8 @@ public:
             .frees_silently = silent_releases,
             .single_use_owners = owners_are_spent,
             .no_quarantine = nullptr,
-            .no_detach = nullptr};
+            .no_detach = nullptr,
+            .no_shares = no_shares};
     }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
@@ -64,7 +65,7 @@ public:
     {
         withdrawals.push_back({std::move(request), std::move(handler)});
     }
-    std::unique_ptr<Watch> watch(KeyRangePtr, WatchAs as, std::function<void(WatchEvent)> handler) override
+    std::unique_ptr<Watch> watch(KeyRangePtr, WatchAs as, WatchHandler handler) override
     {
         struct Subscription : Watch {
             explicit Subscription(ScriptedBackend& backend)
@@ -137,7 +138,7 @@ public:
     std::deque<Asked<WithdrawRequest, WithdrawReply>> withdrawals;
     std::deque<Asked<Deadline, ReadyReply>> readies;
     std::deque<Asked<KeyRangePtr, InspectReply>> inspections;
-    std::function<void(WatchEvent)> watch_handler;
+    WatchHandler watch_handler;
     WatchAs watched_as = WatchAs::waiter;
     std::function<void()> reachable;
     std::vector<std::chrono::milliseconds> told_ttls;
@@ -149,6 +150,8 @@ public:
     /// both are asked for when a wait queue is made or an acquisition begins
     bool line = false;
     bool silent_releases = false;
+    /// null: keys may be held in places
+    char const* no_shares = nullptr;
     int lines_left = 0;
     /// a line was left after the shutdown
     bool left_after_shutdown = false;

@@ -14,6 +14,7 @@
 #include <vector>
 
 using namespace tenure;
+using namespace tenure::backend;
 using namespace tenure::conformance;
 using namespace own_store;
 using own_store::test::ScratchDirectory;

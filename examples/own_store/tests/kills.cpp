@@ -31,6 +31,7 @@
 namespace asio = boost::asio;
 
 using namespace tenure;
+using namespace tenure::backend;
 using namespace tenure::conformance;
 using namespace own_store;
 using own_store::test::ScratchDirectory;

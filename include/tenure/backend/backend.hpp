@@ -3,6 +3,7 @@
 
 #include <tenure/backend/deadline.hpp>
 #include <tenure/backend/one_shot.hpp>
+#include <tenure/backend/share.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/detail/api.hpp>
 #include <tenure/inspection.hpp>
@@ -137,12 +138,15 @@ struct Unconfirmed {
     /// retrying is useless until a person changes something
     bool fatal = false;
 };
-/** All keys of the range are held, resting or kept. */
+/** All keys of the range are held, resting or kept; or the share does not fit yet. */
 struct Busy {
-    /// time until the first of the held keys expires; unset if the store does not report it
-    std::optional<std::chrono::milliseconds> earliest_expiry;
+    /// time until the first of the held keys expires; unset if the store does not report it. Of shares: no place of the
+    /// key lapses earlier
+    std::optional<std::chrono::milliseconds> earliest_expiry = std::nullopt;
     /// no key of the range can become free by itself: all lack a ttl or lease
     bool never_frees = false;
+    /// the owner's place; unset if the claim does not wait, if the key has no shares, or if the line is full
+    std::optional<InLine> place = std::nullopt;
 };
 /** The store compared, and extended the key of this owner. */
 struct Renewed {
@@ -213,6 +217,10 @@ struct ClaimRequest {
     Waits waits = Waits::no;
     /// more claims follow in this turn of the strand: the store does better to send them in one write
     bool with_others = false;
+    /// the part of the key to claim; set exactly if the range has shares. Such a claim holds if it fits behind all
+    /// places. Else it takes a place with `Waits::in_line`, or renews the owner's place; with `Waits::no` it leaves
+    /// nothing behind. An owner may have a place only if `earliest_attempt` is set
+    std::optional<Share> share = std::nullopt;
 
     /** How long the store keeps the key. Only `ttl` is granted. */
     [[nodiscard]] std::chrono::milliseconds lifetime() const noexcept { return ttl + reuse_after; }
@@ -293,7 +301,7 @@ enum class WatchEvent {
     /// a key of the range may have become free, or may become free earlier than expected
     hint,
     /// a release named this store from the line of waiters: its waiter claims at once. The store is no longer in the
-    /// line
+    /// line. Of shares: places of this store hold now, and `WatchNews::held` may have their numbers
     our_turn,
     /// a release named other stores: they claim first, and this store's waiter holds back for a moment
     others_turn,
@@ -305,6 +313,26 @@ enum class WatchEvent {
 
 /** The name of the enumerator, for logs. */
 [[nodiscard]] TENURE_API std::string_view to_string(WatchEvent event) noexcept;
+
+/** An event, as the handler of a watch gets it. A handler without interest in numbers takes a `WatchEvent`. */
+struct WatchNews {
+    /** Implicit: only the news of shares have numbers. */
+    constexpr WatchNews(WatchEvent what, std::span<std::uint64_t const> numbers = {}) noexcept
+        : event(what)
+        , held(numbers)
+    {
+    }
+    /** For handlers of events alone. */
+    constexpr operator WatchEvent() const noexcept { return event; }
+
+    /// what has happened
+    WatchEvent event;
+    /// of shares and `our_turn`: the numbers of this store's places that hold since this event, each as sure as a
+    /// grant while the place lives. Empty if the store cannot tell. Valid during the call
+    std::span<std::uint64_t const> held;
+};
+/// gets the events of a watch
+using WatchHandler = std::function<void(WatchNews)>;
 
 /** Why a range is watched. */
 enum class WatchAs {
@@ -363,6 +391,9 @@ struct Capabilities {
     /// why the store cannot keep a key longer than its lease (`ReleaseRequest::keep_for`), as the end of a sentence;
     /// null: it can. `Lease::async_detach` is refused with this text
     char const* no_detach = "its backend does not offer that";
+    /// why the store cannot hold a key in places (`KeyRange::shares`), as the end of a sentence; null: it can. Fair
+    /// locks, read-write locks and semaphores are refused with this text
+    char const* no_shares = "its backend does not offer that";
 };
 
 } // namespace tenure::backend
@@ -412,7 +443,7 @@ public:
 
     /** Subscribes to events of the range. The handler runs on the strand, never inside this call. */
     [[nodiscard]] virtual std::unique_ptr<backend::Watch>
-    watch(KeyRangePtr range, backend::WatchAs as, std::function<void(backend::WatchEvent)> handler) = 0;
+    watch(KeyRangePtr range, backend::WatchAs as, backend::WatchHandler handler) = 0;
 
     /** Removes this store from the line of the range, because it has no waiters left. Best effort, without an answer:
      * an entry that stays costs the other waiters one pause. */

@@ -167,8 +167,8 @@ Clock::duration AcquireMachine::next_poll(Clock::duration took, std::uint64_t ra
     return std::min(std::max(pause, took_ * poll_share), limits_.longest_pause);
 }
 
-AcquireMachine::Step
-AcquireMachine::busy(backend::Busy const& reply, Clock::duration took, Instant now, std::uint64_t random)
+AcquireMachine::Step AcquireMachine::busy(
+    backend::Busy const& reply, Clock::duration took, Instant now, std::uint64_t random, Instant ask_by)
 {
     answered();
     if (phase_ == Phase::ended)
@@ -176,7 +176,11 @@ AcquireMachine::busy(backend::Busy const& reply, Clock::duration took, Instant n
     last_ = make_error_code(reply.never_frees ? errc::key_conflict : errc::timed_out);
     if (reply.never_frees || limits_.only_try || now >= limits_.deadline)
         return finish(last_);
-    auto pause = next_poll(took, random);
+    bool const in_place = ask_by != Instant::max();
+    // without messages a waiter polls for its turn as well
+    auto pause = in_place && limits_.hints ? limits_.longest_pause : next_poll(took, random);
+    if (in_place)
+        pause = std::clamp(ask_by - now, Clock::duration::zero(), pause);
     if (reply.earliest_expiry)
         // waiters in other processes know the same instant, so jitter spreads them
         pause =

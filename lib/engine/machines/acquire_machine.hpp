@@ -68,8 +68,11 @@ public:
     void progressed(Instant when) noexcept;
 
     /** All keys are held; the first of them expires in `earliest_expiry`.
-     *  @param took  time between the claim and its answer */
-    [[nodiscard]] Step busy(backend::Busy const& reply, Clock::duration took, Instant now, std::uint64_t random);
+     *  @param took  time between the claim and its answer
+     *  @param ask_by  of a place: when to claim again, as `PlaceMachine` decides; max: polls */
+    [[nodiscard]] Step busy(
+        backend::Busy const& reply, Clock::duration took, Instant now, std::uint64_t random,
+        Instant ask_by = Instant::max());
     /** The only key of a claim is held: claims any key at once.
      *  @param is_first  false: that was done before, after the same answer to another claim for the key */
     [[nodiscard]] Step preferred_held(bool is_first, Instant now, std::uint64_t random);

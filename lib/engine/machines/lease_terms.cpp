@@ -159,8 +159,16 @@ void check_reuse_after(
     if (no_quarantine != nullptr)
         rules.check(
             reuse_after == milliseconds{0}, "reuse_after", reuse_after,
-            store + " cannot keep a released number in quarantine: " + no_quarantine +
+            store + " cannot keep a released key in quarantine: " + no_quarantine +
                 "; use another store, or set it to 0");
+}
+
+void check_shares(std::string const& where, std::string const& store, char const* no_shares)
+{
+    if (no_shares != nullptr)
+        throw std::invalid_argument(
+            where + ": " + store + " cannot hold a key in places, in the order of waiters: " + no_shares +
+            "; use another store, or a plain Lock or SlotPool");
 }
 
 namespace

@@ -53,6 +53,12 @@ make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& optio
 void check_reuse_after(
     std::string const& where, milliseconds reuse_after, std::string const& store, char const* no_quarantine);
 
+/** Checks that the store holds keys in places.
+ *
+ *  @param no_shares  the text of `Capabilities::no_shares`
+ *  @throws std::invalid_argument naming the config and the rule */
+void check_shares(std::string const& where, std::string const& store, char const* no_shares);
+
 /** The reason why a lease cannot be detached. */
 struct Refusal {
     boost::system::error_code error;

@@ -43,7 +43,12 @@ public:
 
     [[nodiscard]] Capabilities capabilities() const noexcept override
     {
-        return {.ttl = {.shortest = shortest_lease}, .examines = true, .no_quarantine = nullptr, .no_detach = nullptr};
+        return {
+            .ttl = {.shortest = shortest_lease},
+            .examines = true,
+            .no_quarantine = nullptr,
+            .no_detach = nullptr,
+            .no_shares = "this version keeps no places there"};
     }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
@@ -65,8 +70,7 @@ public:
     {
         etcd::withdraw(cluster_, std::move(request)).start(std::move(handler));
     }
-    [[nodiscard]] std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs, WatchHandler handler) override
     {
         return watcher_->watch(*range, std::move(handler));
     }

@@ -33,7 +33,7 @@ namespace tenure::etcd
 class Watcher : public std::enable_shared_from_this<Watcher>
 {
 public:
-    using Handler = std::function<void(WatchEvent)>;
+    using Handler = WatchHandler;
 
     explicit Watcher(ClusterPtr cluster);
     Watcher(Watcher const&) = delete;

@@ -28,7 +28,12 @@ public:
 
     [[nodiscard]] Capabilities capabilities() const noexcept override
     {
-        return {.keeps_line = true, .examines = true, .no_quarantine = nullptr, .no_detach = nullptr};
+        return {
+            .keeps_line = true,
+            .examines = true,
+            .no_quarantine = nullptr,
+            .no_detach = nullptr,
+            .no_shares = "this version keeps no places there"};
     }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
@@ -62,8 +67,7 @@ public:
     {
         start(&file::evict, std::move(request), std::move(handler));
     }
-    [[nodiscard]] std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override
     {
         static_cast<void>(open());
         return watches_->watch(line_of(*range), as, std::move(handler));

@@ -21,9 +21,9 @@ class MemoryWatch final : public Watch
 public:
     MemoryWatch(
         std::shared_ptr<Runtime> const& runtime, std::shared_ptr<Domain> domain, KeyRange const& range, WatchAs as,
-        StoreName store, std::function<void(WatchEvent)> handler)
+        StoreName store, WatchHandler handler)
         : domain_(std::move(domain))
-        , handler_(std::make_shared<std::function<void(WatchEvent)>>(std::move(handler)))
+        , handler_(std::make_shared<WatchHandler>(std::move(handler)))
         , id_(domain_->subscribe(poster(runtime), range, as, store))
     {
         poster(runtime)(WatchEvent::in_force);
@@ -35,19 +35,19 @@ public:
 
 private:
     /** Makes a function that posts an event to the handler on the strand, unless the watch was destroyed by then. */
-    [[nodiscard]] std::function<void(WatchEvent)> poster(std::shared_ptr<Runtime> const& runtime) const
+    [[nodiscard]] WatchHandler poster(std::shared_ptr<Runtime> const& runtime) const
     {
-        return [runtime = std::weak_ptr(runtime), handler = std::weak_ptr(handler_)](WatchEvent event) {
+        return [runtime = std::weak_ptr(runtime), handler = std::weak_ptr(handler_)](WatchNews news) {
             if (auto const strand = runtime.lock())
-                strand->post([handler, event] {
+                strand->post([handler, event = news.event, held = std::vector(news.held.begin(), news.held.end())] {
                     if (auto const alive = handler.lock())
-                        (*alive)(event);
+                        (*alive)({event, held});
                 });
         };
     }
 
     std::shared_ptr<Domain> domain_;
-    std::shared_ptr<std::function<void(WatchEvent)>> handler_;
+    std::shared_ptr<WatchHandler> handler_;
     std::uint64_t id_;
 };
 
@@ -65,7 +65,8 @@ public:
 
     [[nodiscard]] Capabilities capabilities() const noexcept override
     {
-        return {.keeps_line = true, .examines = true, .no_quarantine = nullptr, .no_detach = nullptr};
+        return {
+            .keeps_line = true, .examines = true, .no_quarantine = nullptr, .no_detach = nullptr, .no_shares = nullptr};
     }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
@@ -88,8 +89,7 @@ public:
     {
         reply(domain_->withdraw(request, runtime_->now(), name_), std::move(handler));
     }
-    [[nodiscard]] std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override
     {
         return std::make_unique<MemoryWatch>(runtime_, domain_, *range, as, name_, std::move(handler));
     }

@@ -70,11 +70,12 @@ Granted Domain::grant(ClaimRequest const& request, std::uint32_t index, std::str
 
 void Domain::sweep(Instant now)
 {
-    if (entries_.size() < sweep_at_)
+    if (entries_.size() + places_.size() < sweep_at_)
         return;
     std::erase_if(entries_, [now](auto const& entry) { return entry.second.expires <= now; });
     lines_.sweep(now);
-    sweep_at_ = std::max<std::size_t>(1024, 2 * entries_.size());
+    places_.sweep(now);
+    sweep_at_ = std::max<std::size_t>(1024, 2 * (entries_.size() + places_.size()));
 }
 
 StoreName Domain::new_store()
@@ -85,6 +86,8 @@ StoreName Domain::new_store()
 
 ClaimReply Domain::claim(ClaimRequest const& request, Instant now, StoreName store)
 {
+    if (request.share)
+        return claim_share(request, now, store);
     std::lock_guard const lock(mutex_);
     auto const& range = *request.range;
     auto const take = [&](std::uint32_t index, std::string const& key) {
@@ -101,10 +104,11 @@ ClaimReply Domain::claim(ClaimRequest const& request, Instant now, StoreName sto
     std::optional<milliseconds> earliest;
     for (std::uint32_t index = 0; index < range.count; ++index) {
         auto const key = range.key(index);
-        auto* entry = find(key, now);
-        if (entry == nullptr)
+        auto const* const entry = find(key, now);
+        auto const in_places = entry == nullptr && places_.size() > 0 ? places_.taken_for(key, now) : std::nullopt;
+        if (entry == nullptr && !in_places)
             return take(index, key);
-        auto const left = remaining(entry->expires, now);
+        auto const left = in_places ? *in_places : remaining(entry->expires, now);
         earliest = earliest ? std::min(*earliest, left) : left;
     }
     if (request.waits != Waits::no)
@@ -112,9 +116,25 @@ ClaimReply Domain::claim(ClaimRequest const& request, Instant now, StoreName sto
     return Busy{earliest, false};
 }
 
+ClaimReply Domain::claim_share(ClaimRequest const& request, Instant now, StoreName store)
+{
+    std::unique_lock lock(mutex_);
+    auto const key = request.range->key(0);
+    if (auto const* const entry = find(key, now))
+        return Busy{remaining(entry->expires, now), false};
+    sweep(now);
+    Places::News promoted;
+    auto reply = places_.claim(request, store, last_fencing_token_, now, promoted);
+    if (!promoted.empty())
+        announce_places(std::move(lock), key, promoted);
+    return reply;
+}
+
 RenewReply Domain::renew(RenewRequest const& request, Instant now)
 {
     std::lock_guard const lock(mutex_);
+    if (request.claim->range->shares)
+        return places_.renew(request, now);
     auto* entry = find(request.claim->key(), now);
     if (entry == nullptr || entry->owner != request.claim->owner)
         return NotOwner{};
@@ -154,6 +174,13 @@ ReleaseReply Domain::release(ReleaseRequest const& request, Instant now, StoreNa
     std::unique_lock lock(mutex_);
     auto const& range = *request.claim->range;
     auto const key = request.claim->key();
+    if (range.shares) {
+        Places::News promoted;
+        auto reply = places_.release(request, now, promoted);
+        if (request.notifications && std::holds_alternative<Released>(reply))
+            announce_places(std::move(lock), key, promoted);
+        return reply;
+    }
     auto const stays_taken = request.keep_for || request.claim->reuse_after > milliseconds{0};
     auto* entry = find(key, now);
     if (entry != nullptr && request.keep_for && entry->owner == kept_value(request.claim->owner))
@@ -173,6 +200,13 @@ ReleaseReply Domain::release(ReleaseRequest const& request, Instant now, StoreNa
 WithdrawReply Domain::withdraw(WithdrawRequest const& request, Instant now, StoreName store)
 {
     std::unique_lock lock(mutex_);
+    if (request.range->shares) {
+        Places::News promoted;
+        auto const key = request.range->key(0);
+        if (places_.withdraw(key, request.owner, now, promoted) && request.notifications)
+            announce_places(std::move(lock), key, promoted);
+        return Released{};
+    }
     std::vector<std::string> keys;
     for (std::uint32_t index = 0; index < request.range->count; ++index) {
         auto key = request.range->key(index);
@@ -211,6 +245,9 @@ std::vector<KeyState> Domain::inspect(KeyRange const& range, Instant now) const
             state.fencing_token = found->second.fencing_token;
             if (!ended)
                 state.held_for = std::chrono::floor<milliseconds>(now - found->second.granted);
+        } else if (auto in_places = places_.inspect(key, now)) {
+            state = std::move(*in_places);
+            state.index = index;
         }
         states.push_back(std::move(state));
     }
@@ -219,8 +256,16 @@ std::vector<KeyState> Domain::inspect(KeyRange const& range, Instant now) const
 
 EvictReply Domain::evict(EvictRequest const& request, Instant now)
 {
-    std::lock_guard const lock(mutex_);
-    auto* entry = find(request.range->key(request.index), now);
+    std::unique_lock lock(mutex_);
+    auto const key = request.range->key(request.index);
+    auto* entry = find(key, now);
+    if (entry == nullptr && places_.size() > 0) {
+        Places::News promoted;
+        auto reply = places_.evict(request, now, promoted);
+        if (std::holds_alternative<Evicted>(reply))
+            announce_places(std::move(lock), key, promoted);
+        return reply;
+    }
     if (entry == nullptr || entry->owner != request.owner)
         return NotOwner{};
     entry->owner = "evicted/" + request.evicted_by;
@@ -231,27 +276,29 @@ void Domain::remove(std::string const& key)
 {
     std::lock_guard const lock(mutex_);
     entries_.erase(key);
+    places_.remove(key);
 }
 
 void Domain::overwrite(std::string const& key, std::string owner, milliseconds ttl, Instant now)
 {
     std::lock_guard const lock(mutex_);
+    places_.remove(key);
     entries_[key] = {std::move(owner), now + ttl, now};
 }
 
 bool Domain::held(std::string const& key, Instant now)
 {
     std::lock_guard const lock(mutex_);
-    return find(key, now) != nullptr;
+    return find(key, now) != nullptr || places_.taken_for(key, now).has_value();
 }
 
 std::size_t Domain::size() const
 {
     std::lock_guard const lock(mutex_);
-    return entries_.size();
+    return entries_.size() + places_.size();
 }
 
-std::uint64_t Domain::subscribe(std::function<void(WatchEvent)> notify, KeyRange range, WatchAs as, StoreName store)
+std::uint64_t Domain::subscribe(WatchHandler notify, KeyRange range, WatchAs as, StoreName store)
 {
     std::lock_guard const lock(mutex_);
     subscriptions_.emplace(++last_subscription_, Subscription{std::move(notify), std::move(range), as, store});
@@ -283,6 +330,32 @@ Domain::News Domain::notifications_of(
                 subscription.notify, waits && !named.empty() ? WatchEvent::others_turn : WatchEvent::hint);
     }
     return notifications;
+}
+
+void Domain::announce_places(
+    std::unique_lock<std::mutex> lock, std::string const& key, Places::News const& promoted) const
+{
+    std::vector<std::pair<WatchHandler, std::vector<std::uint64_t>>> turns;
+    News notifications;
+    for (auto const& [id, subscription] : subscriptions_) {
+        if (!store::index_of(subscription.range, key))
+            continue;
+        if (subscription.as == WatchAs::observer || !subscription.range.shares) {
+            notifications.emplace_back(subscription.notify, WatchEvent::hint);
+            continue;
+        }
+        std::vector<std::uint64_t> numbers;
+        for (auto const& place : promoted)
+            if (place.store == subscription.store)
+                numbers.push_back(place.number);
+        if (!numbers.empty())
+            turns.emplace_back(subscription.notify, std::move(numbers));
+    }
+    lock.unlock();
+    for (auto const& [notify, numbers] : turns)
+        notify({WatchEvent::our_turn, numbers});
+    for (auto const& [notify, event] : notifications)
+        notify(event);
 }
 
 namespace

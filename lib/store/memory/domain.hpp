@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "places.hpp"
+
 #include "runtime/fork_guard.hpp"
 #include "runtime/names.hpp"
 
@@ -23,11 +25,6 @@
 
 namespace tenure::memory
 {
-
-/** Identifies a store in lines. */
-using StoreName = std::uint64_t;
-/** For callers that are in no line. */
-constexpr StoreName nameless = 0;
 
 /** Lines of stores that wait for keys: one line per lock or pool, first come, first served. Not thread-safe. */
 class Lines
@@ -92,11 +89,15 @@ public:
 
     /** Registers `tell`, which is called on the releasing thread for each release with notifications. It must only
      *  post. */
-    [[nodiscard]] std::uint64_t
-    subscribe(std::function<void(WatchEvent)> notify, KeyRange range, WatchAs as, StoreName store);
+    [[nodiscard]] std::uint64_t subscribe(WatchHandler notify, KeyRange range, WatchAs as, StoreName store);
     void unsubscribe(std::uint64_t id);
 
 private:
+    /** The claim of a share. */
+    [[nodiscard]] ClaimReply claim_share(ClaimRequest const& request, Instant now, StoreName store);
+    /** Tells the stores of these places that they hold, and those that follow the key that it has changed. Unlocks. */
+    void announce_places(std::unique_lock<std::mutex> lock, std::string const& key, Places::News const& promoted) const;
+
     struct Entry {
         std::string owner;
         Instant expires{};
@@ -116,13 +117,13 @@ private:
     static void keep(Entry& entry, std::chrono::milliseconds keep_for, Instant now);
 
     struct Subscription {
-        std::function<void(WatchEvent)> notify;
+        WatchHandler notify;
         KeyRange range;
         WatchAs as;
         StoreName store;
     };
     /** Events to deliver after the mutex is unlocked. */
-    using News = std::vector<std::pair<std::function<void(WatchEvent)>, WatchEvent>>;
+    using News = std::vector<std::pair<WatchHandler, WatchEvent>>;
     /** Makes the events for freed keys of the range; `named` are the stores that the release named. */
     /** Takes the first stores out of the line, one for each freed key, and notifies the subscribers of the keys.
      *  Unlocks. */
@@ -139,6 +140,8 @@ private:
     std::size_t sweep_at_ = 1024;
     std::uint64_t last_fencing_token_ = 0;
     Lines lines_;
+    /// of keys that are held in places; they have no entry
+    Places places_;
     StoreName last_store_ = nameless;
     std::map<std::uint64_t, Subscription> subscriptions_;
     std::uint64_t last_subscription_ = 0;

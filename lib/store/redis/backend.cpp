@@ -88,8 +88,7 @@ public:
             });
     }
 
-    [[nodiscard]] std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override
     {
         if (as == WatchAs::waiter)
             return subscriber_->watch(channel_of(*range), std::move(handler));

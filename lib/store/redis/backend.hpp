@@ -25,7 +25,12 @@ namespace tenure::redis
 {
     // other programs may delete keys without publishing
     return {
-        .keeps_line = true, .frees_silently = true, .examines = true, .no_quarantine = nullptr, .no_detach = nullptr};
+        .keeps_line = true,
+        .frees_silently = true,
+        .examines = true,
+        .no_quarantine = nullptr,
+        .no_detach = nullptr,
+        .no_shares = "this version keeps no places there"};
 }
 
 /** A fencing token that several servers shall agree on, for a key that the owner holds. */

@@ -31,7 +31,7 @@ constexpr auto between_attempts = 1s;
 class WatchedKey : public std::enable_shared_from_this<WatchedKey>
 {
 public:
-    WatchedKey(ServerPtr server, std::string key, std::function<void(WatchEvent)> handler)
+    WatchedKey(ServerPtr server, std::string key, WatchHandler handler)
         : server_(std::move(server))
         , key_(std::move(key))
         , handler_(std::move(handler))
@@ -128,7 +128,7 @@ private:
     ServerPtr server_;
     std::string key_;
     /// empty once the watch has ended
-    std::function<void(WatchEvent)> handler_;
+    WatchHandler handler_;
     Timer timer_;
     /// counts subscriptions, so that replies to writes of an earlier one are ignored
     std::uint64_t subscription_ = 0;

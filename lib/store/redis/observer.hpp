@@ -25,7 +25,7 @@ class WatchedKey;
 class Observers
 {
 public:
-    using Handler = std::function<void(WatchEvent)>;
+    using Handler = WatchHandler;
     using Subscribe = std::function<std::unique_ptr<Watch>(Handler)>;
 
     /** Makes the watch of an observer from a subscription to the channel of the range. The key is written on `server`.

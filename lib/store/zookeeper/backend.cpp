@@ -38,8 +38,8 @@ public:
             .ttl = limits_,
             .examines = true,
             .no_quarantine = "the server deletes the node of a session that ends at once, and nothing remembers it",
-            .no_detach =
-                "a node lasts as long as the session of its process, whose timeout the server does not change"};
+            .no_detach = "a node lasts as long as the session of its process, whose timeout the server does not change",
+            .no_shares = "this version keeps no places there"};
     }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
@@ -61,8 +61,7 @@ public:
     {
         zookeeper::withdraw(ensemble_, std::move(request)).start(std::move(handler));
     }
-    [[nodiscard]] std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs, WatchHandler handler) override
     {
         return watches_->watch(std::move(range), std::move(handler));
     }

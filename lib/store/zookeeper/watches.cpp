@@ -54,7 +54,7 @@ void Watches::listen()
     });
 }
 
-std::unique_ptr<Watch> Watches::watch(KeyRangePtr range, std::function<void(WatchEvent)> handler)
+std::unique_ptr<Watch> Watches::watch(KeyRangePtr range, WatchHandler handler)
 {
     listen();
     auto const nodes = ensemble_->nodes(*range);

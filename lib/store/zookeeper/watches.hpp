@@ -30,14 +30,14 @@ public:
     {
     }
 
-    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler);
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchHandler handler);
     void close() noexcept;
 
 private:
     class Subscription;
     struct Subscriber {
         KeyRangePtr range;
-        std::function<void(WatchEvent)> handler;
+        WatchHandler handler;
         bool in_force = false;
     };
     using Notify = std::function<void(Subscriber&)>;

@@ -43,11 +43,14 @@ public:
         auto runtime = backend::make_runtime(context_.get_executor());
         auto backend = subject_->connect(runtime);
         no_detach_ = backend->capabilities().no_detach;
+        no_shares_ = backend->capabilities().no_shares;
         return {std::move(runtime), std::move(backend), StoreOptions{.worker_name = std::move(worker_name)}};
     }
 
     /** As `Capabilities::no_detach`, of the store that was opened last. */
     [[nodiscard]] char const* no_detach() const noexcept { return no_detach_; }
+    /** As `Capabilities::no_shares`, of the store that was opened last. */
+    [[nodiscard]] char const* no_shares() const noexcept { return no_shares_; }
 
     /** Runs the loop until the condition holds. @throws std::runtime_error if it does not within the limit */
     void run_until(std::function<bool()> const& condition, std::chrono::milliseconds limit = std::chrono::seconds{20})
@@ -69,6 +72,7 @@ private:
     std::unique_ptr<conformance::Subject> subject_ = conformance::make_subject();
     asio::io_context context_;
     char const* no_detach_ = nullptr;
+    char const* no_shares_ = nullptr;
     int exceptions_ = std::uncaught_exceptions();
 };
 

@@ -158,7 +158,7 @@ void QueuedClient::withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply>
     });
 }
 
-std::unique_ptr<Watch> QueuedClient::watch(KeyRangePtr, WatchAs, std::function<void(WatchEvent)> handler)
+std::unique_ptr<Watch> QueuedClient::watch(KeyRangePtr, WatchAs, WatchHandler handler)
 {
     runtime_->post([handler = std::move(handler)] { handler(WatchEvent::unavailable); });
     return std::make_unique<Watch>();

@@ -50,8 +50,7 @@ public:
     void renew(std::vector<RenewRequest> requests, RenewHandler handler) override;
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override;
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override;
-    [[nodiscard]] std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) override;
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override;
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override;
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override;
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override;

@@ -26,6 +26,8 @@ void count_from(Reply& reply, Instant written)
     if constexpr (std::is_same_v<Reply, ClaimReply>) {
         if (auto* const granted = std::get_if<Granted>(&reply))
             granted->since = written;
+        else if (auto* const busy = std::get_if<Busy>(&reply); busy && busy->place)
+            busy->place->since = written;
     } else if constexpr (std::is_same_v<Reply, RenewReply>) {
         if (auto* const renewed = std::get_if<Renewed>(&reply))
             renewed->since = written;
@@ -43,17 +45,19 @@ std::string note_of(std::string const& owner)
 class Link::Subscription final : public Watch
 {
 public:
-    Subscription(std::shared_ptr<Link> link, KeyRange const& range, WatchAs as, std::function<void(WatchEvent)> handler)
+    Subscription(std::shared_ptr<Link> link, KeyRange const& range, WatchAs as, WatchHandler handler)
         : domain_(link->domain_)
-        , handler_(std::make_shared<std::function<void(WatchEvent)>>(std::move(handler)))
+        , handler_(std::make_shared<WatchHandler>(std::move(handler)))
     {
-        auto notify = [weak = std::weak_ptr(link), handler = std::weak_ptr(handler_)](WatchEvent event) {
+        auto notify = [weak = std::weak_ptr(link), handler = std::weak_ptr(handler_)](WatchNews news) {
             auto const alive = weak.lock();
-            if (alive && alive->reachable_)
-                alive->later(alive->any_delay(), [handler, event] {
-                    if (auto const listening = handler.lock())
-                        (*listening)(event);
-                });
+            if (alive && alive->reachable_ && !alive->loses_news_)
+                alive->later(
+                    alive->any_delay(),
+                    [handler, event = news.event, held = std::vector(news.held.begin(), news.held.end())] {
+                        if (auto const listening = handler.lock())
+                            (*listening)({event, held});
+                    });
         };
         id_ = domain_->subscribe(notify, range, as, link->name_);
         std::erase_if(link->watching_, [](auto const& one) { return one.expired(); });
@@ -66,7 +70,7 @@ public:
 
 private:
     std::shared_ptr<memory::Domain> domain_;
-    std::shared_ptr<std::function<void(WatchEvent)>> handler_;
+    std::shared_ptr<WatchHandler> handler_;
     std::uint64_t id_ = 0;
 };
 
@@ -79,7 +83,10 @@ public:
     {
     }
 
-    [[nodiscard]] Capabilities capabilities() const noexcept override { return {.keeps_line = true}; }
+    [[nodiscard]] Capabilities capabilities() const noexcept override
+    {
+        return {.keeps_line = true, .no_shares = nullptr};
+    }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         std::string owner = request.owner;
@@ -87,8 +94,12 @@ public:
             request.not_after.progressed(link_->time_.now());
         ask<ClaimReply>(
             owner,
-            [request = std::move(request)](memory::Domain& domain, Instant now, memory::StoreName store) {
-                return domain.claim(request, now, store);
+            [request = std::move(request),
+             witness = witness()](memory::Domain& domain, Instant now, memory::StoreName store) {
+                auto reply = domain.claim(request, now, store);
+                if (witness != nullptr && request.share)
+                    witness->claimed(request, reply);
+                return reply;
             },
             std::move(handler));
     }
@@ -104,8 +115,12 @@ public:
                 };
                 ask<RenewReply>(
                     {},
-                    [request = std::move(request)](memory::Domain& domain, Instant now, memory::StoreName) {
-                        return domain.renew(request, now);
+                    [request = std::move(request),
+                     witness = witness()](memory::Domain& domain, Instant now, memory::StoreName) {
+                        auto reply = domain.renew(request, now);
+                        if (witness != nullptr && request.claim->range->shares)
+                            witness->renewed(request, reply);
+                        return reply;
                     },
                     std::move(told));
             });
@@ -116,7 +131,10 @@ public:
         link_->given_back_.insert(owner);
         ask<ReleaseReply>(
             owner,
-            [request = std::move(request)](memory::Domain& domain, Instant now, memory::StoreName store) {
+            [request = std::move(request),
+             witness = witness()](memory::Domain& domain, Instant now, memory::StoreName store) {
+                if (witness != nullptr && request.claim->range->shares)
+                    witness->gave_back(*request.claim->range, request.claim->owner);
                 return domain.release(request, now, store);
             },
             std::move(handler));
@@ -127,13 +145,15 @@ public:
         link_->given_back_.insert(owner);
         ask<WithdrawReply>(
             owner,
-            [request = std::move(request)](memory::Domain& domain, Instant now, memory::StoreName store) {
+            [request = std::move(request),
+             witness = witness()](memory::Domain& domain, Instant now, memory::StoreName store) {
+                if (witness != nullptr && request.range->shares)
+                    witness->gave_back(*request.range, request.owner);
                 return domain.withdraw(request, now, store);
             },
             std::move(handler));
     }
-    [[nodiscard]] std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override
     {
         return std::make_unique<Subscription>(link_, *range, as, std::move(handler));
     }
@@ -167,6 +187,8 @@ public:
     void shutdown() noexcept override {}
 
 private:
+    [[nodiscard]] Witness* witness() const noexcept { return link_->witness_; }
+
     /** @param owner  the owner of the key that it may take or give back; empty: none */
     template <class Reply, class Execute>
     void ask(std::string const& owner, Execute execute, ReplyHandler<Reply> handler)
@@ -257,6 +279,13 @@ void Link::set_loses(bool requests, bool replies)
     // a client opens another connection while the old one is silent
     if (again)
         report_reachable();
+}
+
+void Link::set_loses_news(bool lost)
+{
+    if (troubled())
+        last_trouble_ = time_.now();
+    loses_news_ = lost;
 }
 
 void Link::report_reachable()

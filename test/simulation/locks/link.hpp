@@ -26,6 +26,19 @@ namespace tenure::simulation
 class Link : public std::enable_shared_from_this<Link>
 {
 public:
+    /** Sees what happens to shares in the store, when it happens. */
+    class Witness
+    {
+    public:
+        virtual void claimed(ClaimRequest const& request, ClaimReply const& reply) = 0;
+        virtual void renewed(RenewRequest const& request, RenewReply const& reply) = 0;
+        /** A release or withdrawal came. */
+        virtual void gave_back(KeyRange const& range, std::string const& owner) = 0;
+
+    protected:
+        ~Witness() = default;
+    };
+
     Link(testing::VirtualTime& time, std::shared_ptr<memory::Domain> domain, std::uint64_t seed);
 
     [[nodiscard]] std::shared_ptr<Backend> backend(std::shared_ptr<Runtime> runtime);
@@ -37,6 +50,10 @@ public:
     /** Requests sent meanwhile never come to the store, or their replies never come back. */
     void set_loses(bool requests, bool replies);
     void set_longest_delay(std::chrono::microseconds delay) { longest_delay_ = delay; }
+    /** News do not come. */
+    void set_loses_news(bool lost);
+    /** Outlives the link. */
+    void set_witness(Witness& witness) { witness_ = &witness; }
     /** Its process has crashed: what is on its way still comes to the store, and nothing else happens. */
     void die() { dead_ = true; }
 
@@ -57,8 +74,11 @@ private:
 
     [[nodiscard]] Clock::duration any_delay();
     void report_reachable();
-    [[nodiscard]] bool troubled() const noexcept { return !reachable_ || loses_requests_ || loses_replies_; }
-    void notify(WatchEvent event, std::function<void(WatchEvent)> const& handler);
+    [[nodiscard]] bool troubled() const noexcept
+    {
+        return !reachable_ || loses_requests_ || loses_replies_ || loses_news_;
+    }
+    void notify(WatchEvent event, WatchHandler const& handler);
     /** Runs the task after a while, unless the process has crashed by then. */
     void later(Clock::duration delay, Task task);
 
@@ -73,6 +93,8 @@ private:
     bool reachable_ = true;
     bool loses_requests_ = false;
     bool loses_replies_ = false;
+    bool loses_news_ = false;
+    Witness* witness_ = nullptr;
     bool dead_ = false;
     Instant last_trouble_{};
     /// the notes of the owners, one for each request
@@ -80,7 +102,7 @@ private:
     std::set<std::string> given_back_;
     std::map<std::string, Instant> told_of_loss_;
     std::vector<std::function<void()>> on_reachable_;
-    std::vector<std::weak_ptr<std::function<void(WatchEvent)>>> watching_;
+    std::vector<std::weak_ptr<WatchHandler>> watching_;
 };
 
 } // namespace tenure::simulation

@@ -111,8 +111,7 @@ public:
         auto const number = access_.asks(about(Kind::withdraw, *request.range, request.owner));
         backend_->withdraw(std::move(request), observe(number, std::move(handler)));
     }
-    [[nodiscard]] std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override
     {
         auto const id = range_id(*range);
         auto watch = backend_->watch(

@@ -104,7 +104,7 @@ public:
             std::move(handler));
     }
 
-    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr, WatchAs, std::function<void(WatchEvent)>) override
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr, WatchAs, WatchHandler) override
     {
         return std::make_unique<Watch>();
     }

@@ -34,7 +34,9 @@ TEST_CASE("to_string is the name of the enumerator, of every public enum"){
                             CHECK_NAMES_OF(
                                 LogLevel, CHECK_NAME(trace) CHECK_NAME(debug) CHECK_NAME(info) CHECK_NAME(warning)
                                               CHECK_NAME(error))
-                                CHECK_NAMES_OF(NameMetrics::Kind, CHECK_NAME(lock) CHECK_NAME(pool) CHECK_NAME(other))
+                                CHECK_NAMES_OF(
+                                    NameMetrics::Kind,
+                                    CHECK_NAME(lock) CHECK_NAME(pool) CHECK_NAME(shares) CHECK_NAME(other))
                                     CHECK_NAMES_OF(Order, CHECK_NAME(unchecked) CHECK_NAME(checked)) CHECK_NAMES_OF(
                                         ReleaseOutcome, CHECK_NAME(released) CHECK_NAME(was_lost)
                                                             CHECK_NAME(unconfirmed) CHECK_NAME(still_held))

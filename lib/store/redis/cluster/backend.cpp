@@ -161,8 +161,7 @@ public:
         withdraw_and_announce(slots_, std::move(request)).start(std::move(handler));
     }
 
-    [[nodiscard]] std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override
     {
         if (as == WatchAs::waiter)
             return subscriber_->watch(channel_of(*range), std::move(handler));

@@ -20,7 +20,7 @@ namespace tenure::redis
 class ClusterSubscriber : public std::enable_shared_from_this<ClusterSubscriber>
 {
 public:
-    using Handler = std::function<void(WatchEvent)>;
+    using Handler = WatchHandler;
 
     explicit ClusterSubscriber(std::shared_ptr<Cluster> cluster)
         : cluster_(std::move(cluster))

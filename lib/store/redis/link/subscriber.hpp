@@ -38,7 +38,7 @@ struct ServerError;
 class Subscriber : public std::enable_shared_from_this<Subscriber>
 {
 public:
-    using Handler = std::function<void(WatchEvent)>;
+    using Handler = WatchHandler;
 
     Subscriber(
         std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name, std::string waiter);

@@ -34,6 +34,7 @@ public:
         auto all = redis::capabilities_of_redis();
         all.keeps_line = false;
         all.single_use_owners = true;
+        all.no_shares = "several servers would order the places differently";
         return all;
     }
 
@@ -59,8 +60,7 @@ public:
         redlock::withdraw(quorum_, std::move(request), std::move(handler));
     }
 
-    [[nodiscard]] std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs, WatchHandler handler) override
     {
         return redlock::watch(quorum_, range, std::move(handler));
     }

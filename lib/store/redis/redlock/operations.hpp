@@ -42,7 +42,6 @@ void ready(QuorumPtr const& quorum, Deadline not_after, ReplyHandler<ReadyReply>
 
 /** Watches the range on all nodes. Each node announces a release separately; one hint is passed on, when a majority
  *  has announced it or shortly after the first. */
-[[nodiscard]] std::unique_ptr<Watch>
-watch(QuorumPtr const& quorum, KeyRangePtr const& range, std::function<void(WatchEvent)> handler);
+[[nodiscard]] std::unique_ptr<Watch> watch(QuorumPtr const& quorum, KeyRangePtr const& range, WatchHandler handler);
 
 } // namespace tenure::redlock

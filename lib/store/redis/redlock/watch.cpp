@@ -27,7 +27,7 @@ constexpr auto hint_grace = 5ms;
 class QuorumWatch final : public Watch
 {
 public:
-    QuorumWatch(QuorumPtr const& quorum, KeyRangePtr const& range, std::function<void(WatchEvent)> handler)
+    QuorumWatch(QuorumPtr const& quorum, KeyRangePtr const& range, WatchHandler handler)
         : state_(std::make_shared<State>(quorum, std::move(handler)))
     {
         for (std::size_t node = 0; node < quorum->size(); ++node)
@@ -41,7 +41,7 @@ public:
 
 private:
     struct State : std::enable_shared_from_this<State> {
-        State(QuorumPtr of, std::function<void(WatchEvent)> notify)
+        State(QuorumPtr of, WatchHandler notify)
             : quorum(std::move(of))
             , handler(std::move(notify))
             , last(quorum->size())
@@ -105,7 +105,7 @@ private:
 
         QuorumPtr quorum;
         /// empty after the watch was destroyed
-        std::function<void(WatchEvent)> handler;
+        WatchHandler handler;
         /// the last event of each node
         std::vector<std::optional<WatchEvent>> last;
         std::optional<WatchEvent> reported;
@@ -121,7 +121,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Watch> watch(QuorumPtr const& quorum, KeyRangePtr const& range, std::function<void(WatchEvent)> handler)
+std::unique_ptr<Watch> watch(QuorumPtr const& quorum, KeyRangePtr const& range, WatchHandler handler)
 {
     return std::make_unique<QuorumWatch>(quorum, range, std::move(handler));
 }

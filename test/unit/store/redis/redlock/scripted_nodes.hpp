@@ -71,7 +71,7 @@ public:
     {
         evictions.emplace_back(std::move(request), std::move(handler));
     }
-    std::unique_ptr<Watch> watch(KeyRangePtr, WatchAs, std::function<void(WatchEvent)> handler) override
+    std::unique_ptr<Watch> watch(KeyRangePtr, WatchAs, WatchHandler handler) override
     {
         watch_handler = std::move(handler);
         return std::make_unique<Watch>();
@@ -118,7 +118,7 @@ public:
     Asked<KeyRangePtr, InspectReply> looks;
     Asked<redis::TokenRequest, redis::TokenReply> tokens;
     Asked<EvictRequest, EvictReply> evictions;
-    std::function<void(WatchEvent)> watch_handler;
+    WatchHandler watch_handler;
 
 private:
     std::string name_;
