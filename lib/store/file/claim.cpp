@@ -111,12 +111,15 @@ struct Due {
     BootTime old_end;
 };
 
-/** Looks into the record of the claim: another process may have evicted it, or deleted the file. */
-bool is_named(Session& session, Claim const& claim, Tenancy const& tenancy)
+/** Looks into the record of the claim: another process may have evicted it, or deleted the file.
+ *  @param ranges  those that were found since the renewal was written */
+bool is_named(Session& session, Claim const& claim, Tenancy const& tenancy, std::map<std::string, RangeFilePtr>& ranges)
 {
     auto const place = place_of(*claim.range, claim.index);
-    auto const range = session.find(place.stem);
-    return range != nullptr && names(current(range->read(place.slot)), tenancy, claim.owner);
+    auto const [range, is_new] = ranges.try_emplace(place.stem);
+    if (is_new)
+        range->second = session.find(place.stem);
+    return range->second != nullptr && names(current(range->second->read(place.slot)), tenancy, claim.owner);
 }
 
 } // namespace
@@ -174,9 +177,10 @@ std::vector<RenewAnswer> renew(Session& session, std::vector<RenewRequest> const
     auto const written = session.now();
     bool const intact = session.intact();
     std::vector<OwnHolder::Extension> refused;
+    std::map<std::string, RangeFilePtr> ranges;
     for (auto const& one : due) {
         auto const& request = requests[one.request];
-        if (intact && written < one.old_end && is_named(session, *request.claim, *one.tenancy))
+        if (intact && written < one.old_end && is_named(session, *request.claim, *one.tenancy, ranges))
             answers[one.request].reply = Renewed{request.ttl, since};
         else
             refused.push_back({one.tenancy->cell, one.old_end});

@@ -60,12 +60,11 @@ InspectReply inspect(Context const& context, KeyRangePtr const& range)
 Findings examine(Session const& session)
 {
     auto const& directory = session.directory;
-    bool const is_shared = (directory.status.st_mode & 077) != 0;
     Findings findings;
     findings.push_back(
         {Finding::Severity::ok, "directory",
          directory.path + ", of user " + std::to_string(directory.status.st_uid) +
-             (is_shared ? ", shared with other users" : ", for that user alone"),
+             ((directory.status.st_mode & 077) != 0 ? ", shared with other users" : ", for that user alone"),
          "only processes of this machine that name this directory exclude each other"});
     Finding kind{Finding::Severity::ok, "file system", directory.file_system.name, ""};
     if (kind.observed == "btrfs" || kind.observed == "zfs")

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <iterator>
 #include <mutex>
 
@@ -164,9 +163,8 @@ Failure Session::stuck(Contended const& at) const
 
 void Session::sweep() noexcept
 try {
-    constexpr auto pause = 60s;
     if (unswept_.empty() && runtime->now() >= next_sweep_) {
-        next_sweep_ = runtime->now() + pause;
+        next_sweep_ = runtime->now() + 60s;
         unswept_ = directory.holders.names();
         std::ranges::copy(directory.ranges.names(), std::back_inserter(unswept_));
     }

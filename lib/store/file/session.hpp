@@ -142,8 +142,8 @@ struct Occupancy {
     std::optional<BootTime> until;
 };
 
-/** One look at keys. Reads the clock **first**: a holder that renews meanwhile only makes its key look older than it
- * is. Reads each block of a holder file once. */
+/** One look at keys. Reads the clock **first**: a holder that renews meanwhile only makes its key look older. Reads
+ * each block of a holder file once. */
 class Look
 {
 public:
