@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Memory of an operation: from its handler's allocator, and freed before the handler runs.
 #include "asio_contracts/arena.hpp"
+#include "asio_contracts/keep_in.hpp"
 #include "unit/scripted_store.hpp"
 
 #include <tenure/cancel_on.hpp>
@@ -69,10 +70,7 @@ struct ArenaTest {
     template <class Source, class Held>
     void acquire(Source const& source, Held& held)
     {
-        source.async_acquire(AcquireOptions(), [&](error_code error, Held granted) {
-            REQUIRE_FALSE(error);
-            held = std::move(granted);
-        });
+        source.async_acquire(AcquireOptions(), keep_in(held));
         while (held.empty())
             REQUIRE(context.run_one_for(5s) == 1);
     }

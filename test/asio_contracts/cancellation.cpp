@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Types of cancellation: which operation honours which.
-#include "unit/scripted_store.hpp"
+#include "asio_contracts/keep_in.hpp"
 
 #include <tenure/cancel_on.hpp>
 #include <tenure/election.hpp>
@@ -42,7 +42,7 @@ namespace
 using Type = asio::cancellation_type;
 
 /** Held locks of every kind over a store that does not answer, and one operation on them. */
-struct Operations : ScriptedStore {
+struct Operations : GrantingStore {
     Operations()
     {
         backend->answers_inspections = true;
@@ -56,20 +56,6 @@ struct Operations : ScriptedStore {
     {
         cancel.emit(Type::terminal);
         runtime->run_ready();
-    }
-
-    template <class Source, class Held>
-    void acquire(Source const& source, Held& holding)
-    {
-        source.async_acquire(AcquireOptions(), [&](error_code error, Held granted) {
-            REQUIRE_FALSE(error);
-            holding = std::move(granted);
-        });
-        runtime->run_ready();
-        while (!backend->claims.empty())
-            backend->answer(backend->claims, grant(1h));
-        runtime->run_ready();
-        REQUIRE(holding.valid());
     }
 
     /** For handlers of every operation. */

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Results that are known at once: they complete through the handler's immediate executor.
-#include "unit/scripted_store.hpp"
+#include "asio_contracts/keep_in.hpp"
 
 #include <tenure/election.hpp>
 #include <tenure/errc.hpp>
@@ -53,7 +53,7 @@ struct InlineExecutor {
 };
 
 /** Held locks of every kind, and one operation on them. */
-struct ImmediateTest : ScriptedStore {
+struct ImmediateTest : GrantingStore {
     ImmediateTest()
     {
         backend->answers_inspections = true;
@@ -63,25 +63,11 @@ struct ImmediateTest : ScriptedStore {
         acquire(lock, lease);
     }
 
-    template <class Source, class Held>
-    void acquire(Source const& source, Held& held)
-    {
-        source.async_acquire(AcquireOptions(), [&](error_code error, Held granted) {
-            REQUIRE_FALSE(error);
-            held = std::move(granted);
-        });
-        runtime->run_ready();
-        if (!backend->claims.empty())
-            backend->answer(backend->claims, grant(1h));
-        runtime->run_ready();
-        REQUIRE(held.valid());
-    }
     void release()
     {
         lease.async_release([](error_code, ReleaseOutcome) {});
         runtime->run_ready();
-        backend->answer(backend->releases, Released{});
-        runtime->run_ready();
+        answer_release();
     }
 
     void close()

@@ -44,10 +44,7 @@ struct Running : ScriptedStore {
     {
         cancel.emit(Type::terminal);
         runtime->run_ready();
-        while (!backend->releases.empty()) {
-            backend->answer(backend->releases, Released{});
-            runtime->run_ready();
-        }
+        answer_releases(Released{});
     }
 
     /** Gives the run its lease. */
@@ -67,13 +64,8 @@ struct Running : ScriptedStore {
     /** The next renewal finds that the key has gone. */
     void lose()
     {
-        REQUIRE(runtime->run_while_not([&] { return !backend->renewals.empty(); }, ttl));
-        backend->answer(backend->renewals, NotOwner{});
-        runtime->run_ready();
-        while (!backend->releases.empty()) {
-            backend->answer(backend->releases, NotOwner{});
-            runtime->run_ready();
-        }
+        refuse_renewal(ttl);
+        answer_releases(NotOwner{});
     }
 
     static asio::awaitable<void> work(Running& self, CancellationToken token)

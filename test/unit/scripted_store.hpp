@@ -11,6 +11,7 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <catch2/catch_test_macros.hpp>
 
 #include <chrono>
 #include <memory>
@@ -21,6 +22,24 @@ namespace tenure::test
 {
 
 namespace asio = boost::asio;
+
+/** One acquisition as its caller sees it. */
+template <class Holding>
+struct Attempt {
+    std::optional<error_code> error;
+    Holding holding;
+    asio::cancellation_signal cancel;
+
+    template <class Source>
+    void start(Source const& source, AcquireOptions const& options = {})
+    {
+        source.async_acquire(
+            options, asio::bind_cancellation_slot(cancel.slot(), [this](error_code failure, Holding granted) {
+                error = failure;
+                holding = std::move(granted);
+            }));
+    }
+};
 
 /** A store in virtual time over a scripted backend, and what its users see. */
 struct ScriptedStore : Immovable {
@@ -53,25 +72,58 @@ struct ScriptedStore : Immovable {
         return granted;
     }
 
-    std::shared_ptr<std::uint64_t> last_fence = std::make_shared<std::uint64_t>(0);
-};
-
-/** One acquisition as its caller sees it. */
-template <class Holding>
-struct Attempt {
-    std::optional<error_code> error;
-    Holding holding;
-    asio::cancellation_signal cancel;
-
-    template <class Source>
-    void start(Source const& source, AcquireOptions const& options = {})
+    /** Grants the oldest claim, and returns it. */
+    ClaimRequest grant_claim(std::chrono::milliseconds ttl)
     {
-        source.async_acquire(
-            options, asio::bind_cancellation_slot(cancel.slot(), [this](error_code failure, Holding granted) {
-                error = failure;
-                holding = std::move(granted);
-            }));
+        REQUIRE_FALSE(backend->claims.empty());
+        auto request = backend->answer(backend->claims, grant(ttl));
+        runtime->run_ready();
+        return request;
     }
+    /** An acquisition that is granted at once. */
+    template <class Holding, class Source>
+    void acquire_at_once(Attempt<Holding>& attempt, Source const& source, std::chrono::milliseconds ttl)
+    {
+        attempt.start(source);
+        runtime->run_ready();
+        grant_claim(ttl);
+    }
+    /** The only release that is asked for is confirmed. */
+    void answer_release()
+    {
+        REQUIRE(backend->releases.size() == 1);
+        backend->answer(backend->releases, Released{});
+        runtime->run_ready();
+    }
+    /** Every release is answered like this, until there is none left. */
+    template <class Reply>
+    void answer_releases(Reply const& reply)
+    {
+        while (!backend->releases.empty()) {
+            backend->answer(backend->releases, reply);
+            runtime->run_ready();
+        }
+    }
+    /** The next renewal, which comes within the ttl, finds that the key has another owner. */
+    void refuse_renewal(std::chrono::milliseconds ttl)
+    {
+        REQUIRE(runtime->run_while_not([&] { return !backend->renewals.empty(); }, ttl));
+        backend->answer(backend->renewals, NotOwner{});
+        runtime->run_ready();
+    }
+    /** Lets time pass, and answers each of these requests with `reply()`. */
+    template <class Requests, class Reply>
+    void pass(std::chrono::milliseconds time, Requests& requests, Reply reply)
+    {
+        auto const end = runtime->now() + time;
+        while (runtime->now() < end) {
+            while (!requests.empty())
+                backend->answer(requests, reply());
+            runtime->run_for(std::chrono::milliseconds{10});
+        }
+    }
+
+    std::shared_ptr<std::uint64_t> last_fence = std::make_shared<std::uint64_t>(0);
 };
 
 } // namespace tenure::test

@@ -115,6 +115,34 @@ HttpVisit visit_until_closed(std::uint16_t port)
     return visit;
 }
 
+/** Clients that visit a service at once. */
+class HttpVisits
+{
+public:
+    explicit HttpVisits(std::uint16_t port)
+    {
+        for (int i = 0; i < 3; ++i)
+            visits_.push_back(std::async(std::launch::async, visit_until_closed, port));
+    }
+
+    /** Checks that the service closed each connection after more than `answers` good answers. */
+    void check_end(std::size_t answers)
+    {
+        std::size_t told = 0;
+        for (auto& visit : visits_) {
+            auto const seen = visit.get();
+            CHECK(seen.answered > answers);
+            CHECK(seen.wrong == 0);
+            told += seen.told_to_close ? 1U : 0U;
+        }
+        // clients in the middle of a request got their answer
+        CHECK(told > 0);
+    }
+
+private:
+    std::vector<std::future<HttpVisit>> visits_;
+};
+
 } // namespace
 
 TEST_CASE_METHOD(RedisTest, "SIGTERM lets an HTTP service answer what it has, and give its slot back", "[redis][http]")
@@ -122,9 +150,7 @@ TEST_CASE_METHOD(RedisTest, "SIGTERM lets an HTTP service answer what it has, an
     ScratchDirectory const directory;
     HttpInstance instance(server, directory, "http");
     REQUIRE(instance.listens());
-    std::vector<std::future<HttpVisit>> visits;
-    for (int i = 0; i < 3; ++i)
-        visits.push_back(std::async(std::launch::async, visit_until_closed, instance.port));
+    HttpVisits visits(instance.port);
     HttpClient idle(instance.port);
     HttpClient once(instance.port);
     once.send();
@@ -133,14 +159,7 @@ TEST_CASE_METHOD(RedisTest, "SIGTERM lets an HTTP service answer what it has, an
     instance.process.signal(SIGTERM);
     // the idle connection does not hold it up
     CHECK(instance.process.wait_for(5s) == ExitStatus{0, 0});
-    std::size_t told = 0;
-    for (auto& visit : visits) {
-        auto const seen = visit.get();
-        CHECK(seen.answered > 0);
-        CHECK(seen.wrong == 0);
-        told += seen.told_to_close ? 1U : 0U;
-    }
-    CHECK(told > 0);
+    visits.check_end(0);
     CHECK_FALSE(HttpClient(instance.port).connected());
     CHECK(server.client().keys("http:*").empty());
 }
@@ -152,19 +171,9 @@ TEST_CASE_METHOD(
     ScratchDirectory const directory;
     HttpInstance instance(server, directory, "http");
     REQUIRE(instance.listens());
-    std::vector<std::future<HttpVisit>> visits;
-    for (int i = 0; i < 3; ++i)
-        visits.push_back(std::async(std::launch::async, visit_until_closed, instance.port));
+    HttpVisits visits(instance.port);
     server.pause();
-    std::size_t told = 0;
-    for (auto& visit : visits) {
-        auto const seen = visit.get();
-        CHECK(seen.answered > 10);
-        CHECK(seen.wrong == 0);
-        told += seen.told_to_close ? 1U : 0U;
-    }
-    // clients in the middle of a request got their answer
-    CHECK(told > 0);
+    visits.check_end(10);
     REQUIRE(eventually([&] { return instance.process.count("stops listening") == 1; }));
     CHECK_FALSE(HttpClient(instance.port).connected());
 

@@ -28,15 +28,24 @@ RedisConfig tls_config(RedisServer const& server, Authority const& authority)
     return config;
 }
 
+/** A server whose certificate holds, and a config that it takes. */
+struct TlsTest {
+    static RedisServerOptions with_good_certificate(Authority const& authority)
+    {
+        require_redis();
+        authority.issue("good", here);
+        return tls_options(authority, "good");
+    }
+
+    Authority const authority;
+    RedisServer const server{with_good_certificate(authority)};
+    RedisConfig config = tls_config(server, authority);
+};
+
 } // namespace
 
-TEST_CASE("TLS connects where the certificate names the host, by address and by name")
+TEST_CASE_METHOD(TlsTest, "TLS connects where the certificate names the host, by address and by name")
 {
-    require_redis();
-    Authority const authority;
-    authority.issue("good", here);
-    RedisServer const server(tls_options(authority, "good"));
-    auto config = tls_config(server, authority);
     SECTION("address")
     {
     }
@@ -110,13 +119,8 @@ TEST_CASE("TLS refuses a certificate that does not hold, with its reason, and no
     CHECK(unverified.ask("PING").delivery == Delivery::answered);
 }
 
-TEST_CASE("a certificate that the system does not know is refused when no CA file is given")
+TEST_CASE_METHOD(TlsTest, "a certificate that the system does not know is refused when no CA file is given")
 {
-    require_redis();
-    Authority const authority;
-    authority.issue("good", here);
-    RedisServer const server(tls_options(authority, "good"));
-    auto config = tls_config(server, authority);
     config.tls.ca_file.clear();
     LiveConnection test(config);
     auto const outcome = test.ask("PING");
@@ -124,14 +128,9 @@ TEST_CASE("a certificate that the system does not know is refused when no CA fil
     CHECK(outcome.fatal);
 }
 
-TEST_CASE("the certificate is checked on every connect, and files are read anew")
+TEST_CASE_METHOD(TlsTest, "the certificate is checked on every connect, and files are read anew")
 {
-    require_redis();
-    Authority const authority;
-    authority.issue("good", here);
     authority.issue("other", "DNS:elsewhere.example");
-    RedisServer const server(tls_options(authority, "good"));
-    auto config = tls_config(server, authority);
     config.reconnect_backoff = 50ms;
     LiveConnection test(config);
     CHECK(test.ask("PING").delivery == Delivery::answered);
@@ -184,13 +183,8 @@ TEST_CASE("a server that wants a client certificate gets it, and says so if it d
     }
 }
 
-TEST_CASE("TLS to a port without says that it is TLS")
+TEST_CASE_METHOD(TlsTest, "TLS to a port without says that it is TLS")
 {
-    require_redis();
-    Authority const authority;
-    authority.issue("good", here);
-    RedisServer const server(tls_options(authority, "good"));
-    auto config = tls_config(server, authority);
     config.connect_timeout = 500ms;
     config.port = server.port();
     LiveConnection test(config);
@@ -203,13 +197,8 @@ TEST_CASE("TLS to a port without says that it is TLS")
         std::string::npos);
 }
 
-TEST_CASE("TLS to a port without, and none to a port with, never connect")
+TEST_CASE_METHOD(TlsTest, "TLS to a port without, and none to a port with, never connect")
 {
-    require_redis();
-    Authority const authority;
-    authority.issue("good", here);
-    RedisServer const server(tls_options(authority, "good"));
-    auto config = tls_config(server, authority);
     config.connect_timeout = 500ms;
     SECTION("TLS to a plain port")
     {

@@ -107,10 +107,9 @@ TEST_CASE("a service with a wrong password ends at once, with the server's words
     }
 }
 
-TEST_CASE("a service whose store is away serves once it is back, and a signal ends it", "[integration]")
+TEST_CASE_METHOD(
+    RedisTest, "a service whose store is away serves once it is back, and a signal ends it", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     server.kill();
     Service service(server.url());
     CHECK_FALSE(service.run_until(service.ended, 500ms));
@@ -131,10 +130,8 @@ TEST_CASE("a service whose store is away serves once it is back, and a signal en
         CHECK(server.client().keys("served:*").empty());
 }
 
-TEST_CASE("a service ends in time although its store hangs", "[integration]")
+TEST_CASE_METHOD(RedisTest, "a service ends in time although its store hangs", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     std::optional<Service> service;
     bool const serves = GENERATE(true, false);
     if (!serves)
@@ -151,10 +148,8 @@ TEST_CASE("a service ends in time although its store hangs", "[integration]")
     server.resume();
 }
 
-TEST_CASE("a service whose store hung serves when it answers again", "[integration]")
+TEST_CASE_METHOD(RedisTest, "a service whose store hung serves when it answers again", "[integration]")
 {
-    require_redis();
-    RedisServer server;
     server.pause();
     Service service(server.url());
     CHECK_FALSE(service.run_until(service.serves, 3s));
@@ -163,10 +158,8 @@ TEST_CASE("a service whose store hung serves when it answers again", "[integrati
     CHECK(service.run_until(service.serves, 20s));
 }
 
-TEST_CASE("a second SIGTERM ends the drain of a service", "[integration]")
+TEST_CASE_METHOD(RedisTest, "a second SIGTERM ends the drain of a service", "[integration]")
 {
-    require_redis();
-    RedisServer const server;
     Service service(server.url(), 10min);
     REQUIRE(service.run_until(service.serves, 20s));
     CHECK(std::raise(SIGTERM) == 0);

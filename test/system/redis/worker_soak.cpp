@@ -64,30 +64,39 @@ void check_expiries(RedisClient& redis)
     }
 }
 
+/** Six workers that share a pool for the time of a soak and this long after it. */
+struct Soak {
+    Soak(std::string const& url, std::chrono::seconds longer)
+    {
+        for (int i = 0; i < 6; ++i)
+            workers.push_back(worker(url, audit, time + longer));
+    }
+
+    ScratchDirectory directory;
+    std::string audit = directory.file("audit");
+    Auditor auditor = Auditor::create(audit, slots);
+    std::chrono::seconds time = soak_time(8s);
+    std::vector<ChildProcess> workers;
+};
+
 } // namespace
 
 TEST_CASE_METHOD(RedisTest, "workers that are stopped and killed never share a slot", "[integration]")
 {
     auto redis = server.client();
-    ScratchDirectory directory;
-    auto const audit = directory.file("audit");
-    auto const auditor = Auditor::create(audit, slots);
-    auto const time = soak_time(8s);
-    std::vector<ChildProcess> workers;
-    for (int i = 0; i < 6; ++i)
-        workers.push_back(worker(server.url(), audit, time + 60s));
+    Soak soak(server.url(), 60s);
 
     std::mt19937_64 random{42};
-    auto const end = std::chrono::steady_clock::now() + time;
+    auto const end = std::chrono::steady_clock::now() + soak.time;
     int kills = 0;
     int pauses = 0;
     while (std::chrono::steady_clock::now() < end) {
-        auto& victim = workers[random() % workers.size()];
+        auto& victim = soak.workers[random() % soak.workers.size()];
         if (random() % 3 == 0) {
             victim.kill();
             ++kills;
             check_expiries(redis);
-            victim = worker(server.url(), audit, time + 60s);
+            victim = worker(server.url(), soak.audit, soak.time + 60s);
         } else {
             victim.pause();
             ++pauses;
@@ -97,10 +106,10 @@ TEST_CASE_METHOD(RedisTest, "workers that are stopped and killed never share a s
         }
         std::this_thread::sleep_for(std::chrono::milliseconds{random() % 100});
     }
-    workers.clear();
-    check(auditor);
+    soak.workers.clear();
+    check(soak.auditor);
     check_expiries(redis);
-    auto const grants = auditor.holdings().size();
+    auto const grants = soak.auditor.holdings().size();
     WARN(grants << " grants through " << kills << " kills and " << pauses << " pauses");
     CHECK(grants > 20);
     CHECK(pauses > 3);
@@ -112,16 +121,10 @@ TEST_CASE("workers never share a slot while their server stops and dies", "[inte
     require_redis();
     // with its data: a server that forgets its locks breaks S1, and only the fencing token covers that
     RedisServer server{{.config = {"appendonly yes", "appendfsync always"}}};
-    ScratchDirectory directory;
-    auto const audit = directory.file("audit");
-    auto const auditor = Auditor::create(audit, slots);
-    auto const time = soak_time(8s);
-    std::vector<ChildProcess> workers;
-    for (int i = 0; i < 6; ++i)
-        workers.push_back(worker(server.url(), audit, time));
+    Soak soak(server.url(), 0s);
 
     std::mt19937_64 random{7};
-    auto const end = std::chrono::steady_clock::now() + time;
+    auto const end = std::chrono::steady_clock::now() + soak.time;
     int faults = 0;
     while (std::chrono::steady_clock::now() < end) {
         switch (++faults % 3) {
@@ -139,12 +142,12 @@ TEST_CASE("workers never share a slot while their server stops and dies", "[inte
         }
         std::this_thread::sleep_for(std::chrono::milliseconds{200 + random() % 500});
     }
-    for (auto& each : workers)
+    for (auto& each : soak.workers)
         CHECK(each.wait_for(20s).value_or(ExitStatus{}) == ExitStatus{0, 0});
-    check(auditor);
+    check(soak.auditor);
     auto redis = server.client();
     check_expiries(redis);
-    auto const grants = auditor.holdings().size();
+    auto const grants = soak.auditor.holdings().size();
     WARN(grants << " grants through " << faults << " faults of the server");
     CHECK(grants > 15);
     CHECK(eventually([&] { return redis.keys("thread_id_lock:*").empty(); }, soak_ttl + 1s));

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The program with a store in a directory: no server, only processes of this machine.
 #include "system/support/tool_process.hpp"
+#include "system/tool/guard_process.hpp"
 
 #include "harness/paths.hpp"
 #include "harness/scratch_directory.hpp"
@@ -43,18 +44,6 @@ struct Machine {
         return run({"run", "--lock", "job", "--wait", "0s", "--", "true"}).first == 0;
     }
 };
-
-pid_t guard_of(pid_t keeper)
-{
-    std::ifstream children("/proc/" + std::to_string(keeper) + "/task/" + std::to_string(keeper) + "/children");
-    for (pid_t child = 0; children >> child;) {
-        std::string name;
-        std::ifstream("/proc/" + std::to_string(child) + "/comm") >> name;
-        if (name == "tenure-guard")
-            return child;
-    }
-    return -1;
-}
 
 /** A command under the lock, with a ttl of ten minutes. */
 struct Holder {

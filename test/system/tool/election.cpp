@@ -37,11 +37,10 @@ Words elect(std::string const& worker, std::string const& script = lead)
 
 } // namespace
 
-TEST_CASE(
-    "of two contenders one runs its command, and the other one takes over when it is killed", "[integration][tool]")
+TEST_CASE_METHOD(
+    RedisTest, "of two contenders one runs its command, and the other one takes over when it is killed",
+    "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     ToolProcess first(elect("w1"), server.url());
     REQUIRE(first.says("leads scheduler under "));
     ToolProcess second(elect("w2"), server.url());
@@ -54,10 +53,9 @@ TEST_CASE(
     CHECK(second.number_after("under ") > first.number_after("under "));
 }
 
-TEST_CASE("a leader that is evicted ends its command, campaigns again and starts it again", "[integration][tool]")
+TEST_CASE_METHOD(
+    RedisTest, "a leader that is evicted ends its command, campaigns again and starts it again", "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     ToolProcess leader(
         elect("w1", "trap 'echo asked; exit 0' TERM; sleep 600 & echo group=$$; while :; do sleep 0.05; done"),
         server.url());
@@ -78,10 +76,9 @@ TEST_CASE("a leader that is evicted ends its command, campaigns again and starts
     CHECK(eventually([&] { return !tenure::tool::has_live_member(second); }));
 }
 
-TEST_CASE("a command that ends by itself ends its campaign, with its exit code", "[integration][tool]")
+TEST_CASE_METHOD(
+    RedisTest, "a command that ends by itself ends its campaign, with its exit code", "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     auto redis = server.client();
     ToolProcess failing(elect("w1", "exit 7"), server.url());
     CHECK(failing.exit_code() == 7);
@@ -90,10 +87,9 @@ TEST_CASE("a command that ends by itself ends its campaign, with its exit code",
     CHECK_FALSE(redis.get("scheduler").has_value());
 }
 
-TEST_CASE("a contender that is asked to end while another one leads holds nothing", "[integration][tool]")
+TEST_CASE_METHOD(
+    RedisTest, "a contender that is asked to end while another one leads holds nothing", "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     ToolProcess leader(elect("w1"), server.url());
     REQUIRE(leader.says("leads scheduler under "));
     ToolProcess contender(elect("w2"), server.url());
@@ -106,10 +102,9 @@ TEST_CASE("a contender that is asked to end while another one leads holds nothin
     CHECK(still.output() == "w1 leads scheduler, contact w1:80\n");
 }
 
-TEST_CASE("a leader that is stopped has lost its command by the time another one leads", "[integration][tool]")
+TEST_CASE_METHOD(
+    RedisTest, "a leader that is stopped has lost its command by the time another one leads", "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     ToolProcess first(elect("w1", "trap '' TERM; echo group=$$; while :; do sleep 0.05; done"), server.url());
     REQUIRE(first.says("group="));
     auto const group = static_cast<pid_t>(first.number_after("group="));
@@ -123,12 +118,10 @@ TEST_CASE("a leader that is stopped has lost its command by the time another one
     CHECK(first.says("campaigning again for scheduler"));
 }
 
-TEST_CASE(
-    "the leader is shown with its contact, and an election without one has an exit code of its own",
+TEST_CASE_METHOD(
+    RedisTest, "the leader is shown with its contact, and an election without one has an exit code of its own",
     "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     ToolProcess none({"leader", "scheduler"}, server.url());
     CHECK(none.exit_code() == 1);
     CHECK(none.output() == "no program leads scheduler\n");
@@ -144,10 +137,9 @@ TEST_CASE(
                            ContainsSubstring(R"("state":"present","leader":"w1","contact":"w1:80","age_ms":)"));
 }
 
-TEST_CASE("each change of the leader is one line as soon as it is seen, in a pipe as well", "[integration][tool]")
+TEST_CASE_METHOD(
+    RedisTest, "each change of the leader is one line as soon as it is seen, in a pipe as well", "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     ToolProcess watch({"leader", "scheduler", "--watch"}, server.url());
     REQUIRE(watch.says(" no program leads scheduler\n"));
     ToolProcess first(elect("w1"), server.url());
@@ -160,11 +152,10 @@ TEST_CASE("each change of the leader is one line as soon as it is seen, in a pip
     CHECK(watch.exit_code() == 0);
 }
 
-TEST_CASE(
-    "a store that stops answering leaves the leader stale, and unknown to those who come later", "[integration][tool]")
+TEST_CASE_METHOD(
+    RedisTest, "a store that stops answering leaves the leader stale, and unknown to those who come later",
+    "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     ToolProcess watch({"leader", "scheduler", "--watch"}, server.url());
     REQUIRE(watch.says(" no program leads scheduler\n"));
     ToolProcess leader(elect("w1"), server.url());

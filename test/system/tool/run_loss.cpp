@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // `tenure run` when the lease, the store or the program itself fails: the command must be gone while the lease holds.
 #include "system/support/tool_process.hpp"
+#include "system/tool/guard_process.hpp"
 
 #include "harness/paths.hpp"
 #include "harness/redis_server.hpp"
@@ -11,7 +12,6 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <csignal>
-#include <fstream>
 #include <string>
 
 using namespace std::chrono_literals;
@@ -64,19 +64,6 @@ void check_gone_before_expiry(LeasedShell const& shell, RedisClient& redis, std:
         return gone;
     }));
     CHECK(held);
-}
-
-/** The guard's process, as the program started it. */
-pid_t guard_of(pid_t keeper)
-{
-    std::ifstream children("/proc/" + std::to_string(keeper) + "/task/" + std::to_string(keeper) + "/children");
-    for (pid_t child = 0; children >> child;) {
-        std::string name;
-        std::ifstream("/proc/" + std::to_string(child) + "/comm") >> name;
-        if (name == "tenure-guard")
-            return child;
-    }
-    return -1;
 }
 
 } // namespace

@@ -46,11 +46,15 @@ std::string last_of(std::vector<std::string> const& lines)
 }
 
 /** A pool of 60 slots of which 40 are held. */
-void fill_pool(RedisClient& redis)
-{
-    for (int slot = 0; slot < 40; ++slot)
-        static_cast<void>(redis.call("SET", "job:" + std::to_string(slot), "x", "PX", 600'000));
-}
+struct FullPool : RedisTest {
+    FullPool()
+    {
+        require_tmux();
+        auto redis = server.client();
+        for (int slot = 0; slot < 40; ++slot)
+            static_cast<void>(redis.call("SET", "job:" + std::to_string(slot), "x", "PX", 600'000));
+    }
+};
 
 std::string watch_on(RedisServer const& server, std::string const& more = {})
 {
@@ -130,13 +134,8 @@ TEST_CASE("a live screen gives the terminal back when it is interrupted or termi
     CHECK(count_of(screen.lines(), "tenure demo: ") == 0);
 }
 
-TEST_CASE("a watched status says how many rows the screen has no room for", "[integration][tool]")
+TEST_CASE_METHOD(FullPool, "a watched status says how many rows the screen has no room for", "[integration][tool]")
 {
-    require_redis();
-    require_tmux();
-    RedisServer server;
-    auto redis = server.client();
-    fill_pool(redis);
     TmuxScreen const screen(watch_on(server), 80, 24);
     REQUIRE(screen.shows("40 of 60 held"));
     auto lines = screen.lines();
@@ -147,7 +146,7 @@ TEST_CASE("a watched status says how many rows the screen has no room for", "[in
     CHECK(count_of(lines, "SLOT ") == 1);
     // of 60 slots, 20 rows show the first: two lines stand above the headings, and one below says the rest
     CHECK(last_of(lines) == "... 40 more");
-    static_cast<void>(redis.call("DEL", "job:7"));
+    static_cast<void>(server.client().call("DEL", "job:7"));
     REQUIRE(screen.shows("39 of 60 held"));
     screen.resize(80, 70);
     REQUIRE(screen.shows("\n59 "));
@@ -158,13 +157,9 @@ TEST_CASE("a watched status says how many rows the screen has no room for", "[in
     CHECK(screen.shows("39 of 60 held"));
 }
 
-TEST_CASE("a watched status shows on its screen that the store is away, and goes on", "[integration][tool]")
+TEST_CASE_METHOD(
+    FullPool, "a watched status shows on its screen that the store is away, and goes on", "[integration][tool]")
 {
-    require_redis();
-    require_tmux();
-    RedisServer server;
-    auto redis = server.client();
-    fill_pool(redis);
     TmuxScreen const screen(watch_on(server), 120, 30);
     REQUIRE(screen.shows("40 of 60 held"));
     server.pause();
@@ -193,13 +188,9 @@ TEST_CASE("a suspended screen gives the shell its own, and comes back", "[integr
     CHECK(screen.is_alternate());
 }
 
-TEST_CASE("there are colours on a terminal, unless NO_COLOR or the option forbids them", "[integration][tool]")
+TEST_CASE_METHOD(
+    FullPool, "there are colours on a terminal, unless NO_COLOR or the option forbids them", "[integration][tool]")
 {
-    require_redis();
-    require_tmux();
-    RedisServer server;
-    auto redis = server.client();
-    fill_pool(redis);
     auto const colored = [](std::string const& command_line) {
         TmuxScreen const screen(command_line, 80, 24);
         REQUIRE(screen.shows("code=0"));

@@ -27,6 +27,13 @@ Words run_in(Words const& window, std::string const& script, std::string const& 
     return words;
 }
 
+/** The options of a command that waits for its window up to this limit. */
+Words waiting(Words window, std::string const& limit)
+{
+    window.insert(window.end(), {"--wait", limit});
+    return window;
+}
+
 Words const an_hour = {"--window", "1h"};
 /// 2026-01-31T02:00Z is 1769824800
 Words const at_two = {"--window", "1h", "--at", "2026-01-31T02:00Z"};
@@ -34,10 +41,9 @@ constexpr auto key_of_two = "nightly/1769824800000";
 
 } // namespace
 
-TEST_CASE("a command runs once in a window, which counts from the grant of its lock", "[integration][tool]")
+TEST_CASE_METHOD(
+    RedisTest, "a command runs once in a window, which counts from the grant of its lock", "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     auto redis = server.client();
     ToolProcess first(run_in(an_hour, "echo ran as $TENURE_KEY; sleep 1"), server.url());
     CHECK(first.exit_code() == 0);
@@ -54,11 +60,10 @@ TEST_CASE("a command runs once in a window, which counts from the grant of its l
     CHECK_THAT(second.output(), !ContainsSubstring("ran\n"));
 }
 
-TEST_CASE(
-    "while a command runs in its window, another process does not run it and says who does", "[integration][tool]")
+TEST_CASE_METHOD(
+    RedisTest, "while a command runs in its window, another process does not run it and says who does",
+    "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     ToolProcess first(run_in(an_hour, "echo runs; exec sleep 600"), server.url());
     REQUIRE(first.says("runs"));
     ToolProcess second(run_in(an_hour, "echo ran"), server.url());
@@ -68,10 +73,8 @@ TEST_CASE(
         ContainsSubstring("tenure: not run: nightly is held by w1 for ") && ContainsSubstring(", which runs it"));
 }
 
-TEST_CASE("a command that fails gives its window back", "[integration][tool]")
+TEST_CASE_METHOD(RedisTest, "a command that fails gives its window back", "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     auto redis = server.client();
     ToolProcess first(run_in(an_hour, "exit 3"), server.url());
     CHECK(first.exit_code() == 3);
@@ -81,54 +84,43 @@ TEST_CASE("a command that fails gives its window back", "[integration][tool]")
     CHECK_THAT(second.output(), ContainsSubstring("ran\n"));
 }
 
-TEST_CASE("a process that waits for a window runs the command when the one before it fails", "[integration][tool]")
+TEST_CASE_METHOD(
+    RedisTest, "a process that waits for a window runs the command when the one before it fails", "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     ToolProcess first(run_in(at_two, "echo runs; sleep 1.5; exit 3"), server.url());
     REQUIRE(first.says("runs"));
-    auto patient = at_two;
-    patient.insert(patient.end(), {"--wait", "30s"});
-    ToolProcess second(run_in(patient, "echo ran"), server.url());
+    ToolProcess second(run_in(waiting(at_two, "30s"), "echo ran"), server.url());
     CHECK(second.exit_code() == 0);
     CHECK_THAT(second.output(), ContainsSubstring("ran\n"));
     CHECK(first.exit_code() == 3);
 }
 
-TEST_CASE("a process that waits for an occurrence stops waiting when it has been run", "[integration][tool]")
+TEST_CASE_METHOD(
+    RedisTest, "a process that waits for an occurrence stops waiting when it has been run", "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     ToolProcess first(run_in(at_two, "echo runs; sleep 1.5"), server.url());
     REQUIRE(first.says("runs"));
-    auto patient = at_two;
-    patient.insert(patient.end(), {"--wait", "forever"});
-    ToolProcess second(run_in(patient, "echo ran"), server.url());
+    ToolProcess second(run_in(waiting(at_two, "forever"), "echo ran"), server.url());
     CHECK(second.exit_code() == 80);
     CHECK_THAT(second.output(), ContainsSubstring("not run: nightly of 2026-01-31T02:00:00Z has been run by w1"));
     CHECK_THAT(second.output(), !ContainsSubstring("ran\n"));
     CHECK(first.exit_code() == 0);
 }
 
-TEST_CASE(
-    "a process that is killed in the middle lets another one run the command after the ttl", "[integration][tool]")
+TEST_CASE_METHOD(
+    RedisTest, "a process that is killed in the middle lets another one run the command after the ttl",
+    "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     ToolProcess first(run_in(an_hour, "echo runs; exec sleep 600", "1s"), server.url());
     REQUIRE(first.says("runs"));
     first.process().signal(SIGKILL);
-    auto patient = an_hour;
-    patient.insert(patient.end(), {"--wait", "30s"});
-    ToolProcess second(run_in(patient, "echo ran"), server.url());
+    ToolProcess second(run_in(waiting(an_hour, "30s"), "echo ran"), server.url());
     CHECK(second.exit_code() == 0);
     CHECK_THAT(second.output(), ContainsSubstring("ran\n"));
 }
 
-TEST_CASE("an occurrence is run once, however its time is written", "[integration][tool]")
+TEST_CASE_METHOD(RedisTest, "an occurrence is run once, however its time is written", "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     auto redis = server.client();
     ToolProcess first(run_in(at_two, "echo ran as $TENURE_KEY; sleep 0.5"), server.url());
     CHECK(first.exit_code() == 0);
@@ -144,10 +136,8 @@ TEST_CASE("an occurrence is run once, however its time is written", "[integratio
     CHECK(next.exit_code() == 0);
 }
 
-TEST_CASE("of two processes that run an occurrence at once, one runs it", "[integration][tool]")
+TEST_CASE_METHOD(RedisTest, "of two processes that run an occurrence at once, one runs it", "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     for (int second = 0; second < 5; ++second) {
         Words const occurrence = {"--window", "1s", "--at", "@" + std::to_string(second)};
         ToolProcess one(run_in(occurrence, "echo ran"), server.url());
@@ -160,10 +150,8 @@ TEST_CASE("of two processes that run an occurrence at once, one runs it", "[inte
     }
 }
 
-TEST_CASE("a command that outlasts its window gives the lock back and says so", "[integration][tool]")
+TEST_CASE_METHOD(RedisTest, "a command that outlasts its window gives the lock back and says so", "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     auto redis = server.client();
     ToolProcess tool(run_in({"--window", "1s"}, "sleep 1.2"), server.url());
     CHECK(tool.exit_code() == 0);
@@ -173,10 +161,10 @@ TEST_CASE("a command that outlasts its window gives the lock back and says so", 
     CHECK_FALSE(redis.get("nightly").has_value());
 }
 
-TEST_CASE("a window survives a store that is away when the command ends, for less than the ttl", "[integration][tool]")
+TEST_CASE_METHOD(
+    RedisTest, "a window survives a store that is away when the command ends, for less than the ttl",
+    "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     auto redis = server.client();
     ToolProcess tool(run_in(an_hour, "echo runs; sleep 0.3", "6s"), server.url());
     REQUIRE(tool.says("runs"));
@@ -189,10 +177,9 @@ TEST_CASE("a window survives a store that is away when the command ends, for les
     CHECK(redis.get("nightly").value_or("").starts_with("kept/w1"));
 }
 
-TEST_CASE("a signal ends the wait for a store that is away when the command has ended", "[integration][tool]")
+TEST_CASE_METHOD(
+    RedisTest, "a signal ends the wait for a store that is away when the command has ended", "[integration][tool]")
 {
-    require_redis();
-    RedisServer server;
     ToolProcess tool(run_in(an_hour, "echo runs; sleep 0.3", "60s"), server.url());
     REQUIRE(tool.says("runs"));
     server.pause();

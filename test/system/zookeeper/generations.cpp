@@ -54,6 +54,16 @@ constexpr auto long_ttl = 10s;
             return other;
 }
 
+/** A store behind a proxy, and a person at another client. */
+struct OneStore {
+    ZookeeperLine line{shared_zookeeper(), long_ttl};
+    ZookeeperClient person{shared_zookeeper().port()};
+};
+
+struct TwoStores : OneStore {
+    ZookeeperLine other{shared_zookeeper(), long_ttl};
+};
+
 /** A release that was asked for, and its answer. */
 struct Release {
     Release(ZookeeperLine& of, ClaimPtr const& claim)
@@ -77,10 +87,8 @@ struct Release {
 
 } // namespace
 
-TEST_CASE("a release is one request: it needs no answer to take effect", "[zookeeper][generations]")
+TEST_CASE_METHOD(OneStore, "a release is one request: it needs no answer to take effect", "[zookeeper][generations]")
 {
-    ZookeeperLine line(shared_zookeeper(), long_ttl);
-    ZookeeperClient person{shared_zookeeper().port()};
     auto const range = named_key("one-request:");
     auto const claim = line.take(range, owner(1));
     CHECK(claim->fencing_token == static_cast<std::uint64_t>(person.get(path_of(range)).value().czxid));
@@ -92,11 +100,9 @@ TEST_CASE("a release is one request: it needs no answer to take effect", "[zooke
     expect<Released>(release.wait());
 }
 
-TEST_CASE("the next holder keeps the key after the node was deleted by hand", "[zookeeper][generations]")
+TEST_CASE_METHOD(
+    TwoStores, "the next holder keeps the key after the node was deleted by hand", "[zookeeper][generations]")
 {
-    ZookeeperLine line(shared_zookeeper(), long_ttl);
-    ZookeeperLine other(shared_zookeeper(), long_ttl);
-    ZookeeperClient person{shared_zookeeper().port()};
     auto const range = long_key("deleted-by-hand");
     auto const claim = line.take(range, owner(1));
     auto const change_hands = [&] {
@@ -140,10 +146,8 @@ TEST_CASE("the next holder keeps the key after the node was deleted by hand", "[
     expect<Released>(other.client.release(second));
 }
 
-TEST_CASE("a node that was created by hand, without a generation, stays", "[zookeeper][generations]")
+TEST_CASE_METHOD(OneStore, "a node that was created by hand, without a generation, stays", "[zookeeper][generations]")
 {
-    ZookeeperLine line(shared_zookeeper(), long_ttl);
-    ZookeeperClient person{shared_zookeeper().port()};
     auto const range = named_key("made-by-hand:");
     auto const claim = line.take(range, owner(1));
     REQUIRE(person.remove(path_of(range)));
@@ -152,10 +156,9 @@ TEST_CASE("a node that was created by hand, without a generation, stays", "[zook
     CHECK(person.get(path_of(range)).value().data == "a thief\n");
 }
 
-TEST_CASE("keys of one generation are claimed and released beside each other", "[zookeeper][generations]")
+TEST_CASE_METHOD(
+    OneStore, "keys of one generation are claimed and released beside each other", "[zookeeper][generations]")
 {
-    ZookeeperLine line(shared_zookeeper(), long_ttl);
-    ZookeeperClient person{shared_zookeeper().port()};
     auto const range = named_key("beside:");
     auto const neighbour = neighbour_of(range);
     for (int round = 0; round < 3; ++round) {
@@ -191,11 +194,8 @@ TEST_CASE("a lease is released while keys of its generation are claimed without 
     CHECK_FALSE(ZookeeperClient{shared_zookeeper().port()}.get(path_of(range)));
 }
 
-TEST_CASE("a node that changed hands during an eviction is not marked", "[zookeeper][generations]")
+TEST_CASE_METHOD(TwoStores, "a node that changed hands during an eviction is not marked", "[zookeeper][generations]")
 {
-    ZookeeperLine line(shared_zookeeper(), long_ttl);
-    ZookeeperLine other(shared_zookeeper(), long_ttl);
-    ZookeeperClient person{shared_zookeeper().port()};
     auto const range = long_key("evicted-too-late");
     auto const claim = line.take(range, owner(1));
     auto const reply = std::make_shared<std::optional<EvictReply>>();

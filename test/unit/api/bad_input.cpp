@@ -76,49 +76,49 @@ Mistake of_size(std::uint32_t size)
     return {"size", std::to_string(size), [size](Store const& store) { SlotPool{store, {.size = size}}; }};
 }
 
+/** A store is opened with this config after a change. */
+template <class Config, class Change>
+Mistake after(Config config, std::string field, std::string value, Change change)
+{
+    return {std::move(field), std::move(value), [config = std::move(config), change](Store const& store) {
+                auto changed = config;
+                change(changed);
+                static_cast<void>(open_store(store.get_executor(), changed));
+            }};
+}
+
 template <class Change>
 Mistake in_config(std::string field, std::string value, Change change)
 {
-    return {std::move(field), std::move(value), [change](Store const& store) {
-                RedisConfig config;
-                change(config);
-                static_cast<void>(open_store(store.get_executor(), config));
-            }};
+    return after(RedisConfig(), std::move(field), std::move(value), change);
 }
 
 template <class Change>
 Mistake in_redlock(std::string field, std::string value, Change change)
 {
-    return {std::move(field), std::move(value), [change](Store const& store) {
-                RedlockConfig config;
-                for (std::uint16_t port = 6379; port < 6382; ++port)
-                    config.servers.emplace_back().port = port;
-                change(config.servers.front());
-                static_cast<void>(open_store(store.get_executor(), config));
-            }};
+    RedlockConfig config;
+    for (std::uint16_t port = 6379; port < 6382; ++port)
+        config.servers.emplace_back().port = port;
+    return after(std::move(config), std::move(field), std::move(value), [change](RedlockConfig& changed) {
+        change(changed.servers.front());
+    });
 }
 
 template <class Change>
 Mistake in_sentinels(std::string field, std::string value, Change change)
 {
-    return {std::move(field), std::move(value), [change](Store const& store) {
-                RedisSentinelConfig config;
-                config.sentinels = {{.host = "host", .port = 26379}};
-                config.master_name = "name";
-                change(config);
-                static_cast<void>(open_store(store.get_executor(), config));
-            }};
+    RedisSentinelConfig config;
+    config.sentinels = {{.host = "host", .port = 26379}};
+    config.master_name = "name";
+    return after(std::move(config), std::move(field), std::move(value), change);
 }
 
 template <class Change>
 Mistake in_etcd(std::string field, std::string value, Change change)
 {
-    return {std::move(field), std::move(value), [change](Store const& store) {
-                EtcdConfig config;
-                config.endpoints = {{.host = "host", .port = 2379}};
-                change(config);
-                static_cast<void>(open_store(store.get_executor(), config));
-            }};
+    EtcdConfig config;
+    config.endpoints = {{.host = "host", .port = 2379}};
+    return after(std::move(config), std::move(field), std::move(value), change);
 }
 
 /** Where the store itself sets limits. */

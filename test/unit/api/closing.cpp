@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The orderly end of a store.
-#include "unit/scripted_store.hpp"
+#include "unit/api/one_lock.hpp"
 
 #include <tenure/tenure.hpp>
 
@@ -19,43 +19,26 @@
 namespace tenure::test
 {
 
-namespace asio = boost::asio;
-
 using namespace std::chrono_literals;
 
 namespace
 {
 
-struct Closing {
-    ScriptedStore test;
-    Lock lock{*test.store, {.key = "job", .ttl = 3s}};
-    Attempt<Lease> holder;
-    std::optional<error_code> closed;
-
-    void hold()
+struct Closing : OneLock {
+    Closing() = default;
+    /** The store closes while the lock is held. */
+    explicit Closing(std::chrono::milliseconds timeout)
     {
-        holder.start(lock);
-        test.runtime->run_ready();
-        test.backend->answer(test.backend->claims, test.grant(3s));
-        test.runtime->run_ready();
-        REQUIRE(holder.holding.valid());
+        hold();
+        close(timeout);
     }
+
+    std::optional<error_code> closed;
 
     void close(std::chrono::milliseconds timeout)
     {
-        test.store->async_close(timeout, [this](error_code error) { closed = error; });
-        test.runtime->run_ready();
-    }
-
-    /** Lets time pass, and renews. */
-    void pass(std::chrono::milliseconds time)
-    {
-        auto const end = test.runtime->now() + time;
-        while (test.runtime->now() < end) {
-            while (!test.backend->renewals.empty())
-                test.backend->answer(test.backend->renewals, Renewed{3s, test.runtime->now()});
-            test.runtime->run_for(10ms);
-        }
+        store->async_close(timeout, [this](error_code error) { closed = error; });
+        runtime->run_ready();
     }
 };
 
@@ -74,36 +57,31 @@ TEST_CASE("a store without leases closes at once, and again without harm")
     Closing test;
     test.close(5s);
     CHECK(test.closed == error_code());
-    CHECK(test.test.backend->shutdowns == 1);
+    CHECK(test.backend->shutdowns == 1);
     test.closed.reset();
     test.close(5s);
     CHECK(test.closed == error_code());
-    CHECK(test.test.backend->shutdowns == 1);
+    CHECK(test.backend->shutdowns == 1);
 }
 
 TEST_CASE("a store that closes renews what is held until it has been released")
 {
-    Closing test;
-    test.hold();
-    test.close(60s);
+    Closing test(60s);
     test.pass(20s);
     CHECK_FALSE(test.closed);
     CHECK(test.holder.holding.valid());
     CHECK_FALSE(test.holder.holding.token().cancelled());
     test.holder.holding.async_release([](error_code, ReleaseOutcome) {});
-    test.test.runtime->run_ready();
+    test.runtime->run_ready();
     CHECK_FALSE(test.closed);
-    test.test.backend->answer(test.test.backend->releases, Released{});
-    test.test.runtime->run_ready();
+    test.answer_release();
     CHECK(test.closed == error_code());
-    CHECK(test.test.backend->shutdowns == 1);
+    CHECK(test.backend->shutdowns == 1);
 }
 
 TEST_CASE("the tokens of leases held beyond the timeout are cancelled, and their keys expire")
 {
-    Closing test;
-    test.hold();
-    test.close(2s);
+    Closing test(2s);
     test.pass(1990ms);
     CHECK_FALSE(test.holder.holding.token().cancelled());
     test.pass(20ms);
@@ -111,9 +89,9 @@ TEST_CASE("the tokens of leases held beyond the timeout are cancelled, and their
     CHECK(test.holder.holding.token().reason() == CancelReason::store_closed);
     std::optional<ReleaseOutcome> outcome;
     test.holder.holding.async_release([&](error_code, ReleaseOutcome result) { outcome = result; });
-    test.test.runtime->run_ready();
+    test.runtime->run_ready();
     CHECK(outcome == ReleaseOutcome::unconfirmed);
-    CHECK(test.test.backend->releases.empty());
+    CHECK(test.backend->releases.empty());
 }
 
 TEST_CASE("a store that closes ends waiting acquisitions and refuses new ones")
@@ -122,17 +100,17 @@ TEST_CASE("a store that closes ends waiting acquisitions and refuses new ones")
     test.hold();
     Attempt<Lease> waiting;
     waiting.start(test.lock);
-    test.test.runtime->run_ready();
-    test.test.backend->answer(test.test.backend->claims, Busy{});
-    test.test.runtime->run_ready();
+    test.runtime->run_ready();
+    test.backend->answer(test.backend->claims, Busy{});
+    test.runtime->run_ready();
     CHECK_FALSE(waiting.error);
     test.close(60s);
     CHECK(waiting.error == make_error_code(errc::closed));
     Attempt<Lease> late;
     late.start(test.lock);
-    test.test.runtime->run_ready();
+    test.runtime->run_ready();
     CHECK(late.error == make_error_code(errc::closed));
-    CHECK(test.test.backend->claims.empty());
+    CHECK(test.backend->claims.empty());
 }
 
 TEST_CASE("a lease granted to an acquisition that closing ended is given back before the store is closed")
@@ -140,16 +118,14 @@ TEST_CASE("a lease granted to an acquisition that closing ended is given back be
     Closing test;
     Attempt<Lease> asking;
     asking.start(test.lock);
-    test.test.runtime->run_ready();
+    test.runtime->run_ready();
     test.close(60s);
     CHECK(asking.error == make_error_code(errc::closed));
     CHECK_FALSE(test.closed);
-    test.test.backend->answer(test.test.backend->claims, test.test.grant(3s));
-    test.test.runtime->run_ready();
-    REQUIRE(test.test.backend->releases.size() == 1);
+    test.backend->answer(test.backend->claims, test.grant(3s));
+    test.runtime->run_ready();
     CHECK_FALSE(test.closed);
-    test.test.backend->answer(test.test.backend->releases, Released{});
-    test.test.runtime->run_ready();
+    test.answer_release();
     CHECK(test.closed == error_code());
 }
 
@@ -158,15 +134,15 @@ TEST_CASE("a store that closes in an outage waits at most a second for the relea
     Closing test;
     test.hold();
     // no renewal is answered
-    test.test.runtime->run_for(3s);
+    test.runtime->run_for(3s);
     REQUIRE(test.holder.holding.state() == LeaseState::lost);
     SECTION("the work ended before")
     {
         test.holder.holding.async_release([](error_code, ReleaseOutcome) {});
-        test.test.runtime->run_for(500ms);
+        test.runtime->run_for(500ms);
         test.close(60s);
         CHECK_FALSE(test.closed);
-        test.test.runtime->run_for(500ms);
+        test.runtime->run_for(500ms);
     }
     SECTION("the work goes on")
     {
@@ -177,11 +153,9 @@ TEST_CASE("a store that closes in an outage waits at most a second for the relea
 
 TEST_CASE("of several calls that close a store the earliest timeout counts")
 {
-    Closing test;
-    test.hold();
-    test.close(60s);
+    Closing test(60s);
     std::optional<error_code> second;
-    test.test.store->async_close(1s, [&](error_code error) { second = error; });
+    test.store->async_close(1s, [&](error_code error) { second = error; });
     test.pass(1100ms);
     CHECK(test.closed == make_error_code(errc::timed_out));
     CHECK(second == make_error_code(errc::timed_out));
@@ -193,15 +167,15 @@ TEST_CASE("cancelling the wait for a store to close leaves it closing")
     test.hold();
     asio::cancellation_signal cancel;
     std::optional<error_code> waited;
-    test.test.store->async_close(
+    test.store->async_close(
         60s, asio::bind_cancellation_slot(cancel.slot(), [&](error_code error) { waited = error; }));
-    test.test.runtime->run_ready();
+    test.runtime->run_ready();
     cancel.emit(asio::cancellation_type::partial);
-    test.test.runtime->run_ready();
+    test.runtime->run_ready();
     CHECK(waited == make_error_code(asio::error::operation_aborted));
     Attempt<Lease> late;
     late.start(test.lock);
-    test.test.runtime->run_ready();
+    test.runtime->run_ready();
     CHECK(late.error == make_error_code(errc::closed));
 }
 

@@ -183,6 +183,24 @@ asio::awaitable<void> with_a_store(SlotPool pool)
     co_await slot.async_release(asio::use_awaitable);
 }
 
+/** Checks that a handler runs on the executor of another context; `as` makes the executor that is bound. */
+template <class As>
+void check_runs_on_its_executor(As as)
+{
+    asio::io_context context;
+    asio::thread_pool elsewhere{1};
+    auto pool = memory_pool(context.get_executor());
+    std::promise<bool> told;
+    pool.async_acquire(asio::bind_executor(
+        as(elsewhere.get_executor()), [&, executor = elsewhere.get_executor()](error_code error, Slot slot) {
+            told.set_value(!error && slot.valid() && executor.running_in_this_thread());
+        }));
+    auto future = told.get_future();
+    run_until(context, [&] { return ready(future); });
+    CHECK(future.get());
+    elsewhere.join();
+}
+
 } // namespace
 
 TEST_CASE("operations are awaited with use_awaitable")
@@ -272,35 +290,13 @@ TEST_CASE("a move-only callback works, and one without an executor runs on the o
 
 TEST_CASE("a handler runs on its own executor")
 {
-    asio::io_context context;
-    asio::thread_pool elsewhere{1};
-    auto pool = memory_pool(context.get_executor());
-    std::promise<bool> told;
-    pool.async_acquire(asio::bind_executor(
-        elsewhere.get_executor(), [&, executor = elsewhere.get_executor()](error_code error, Slot slot) {
-            told.set_value(!error && slot.valid() && executor.running_in_this_thread());
-        }));
-    auto future = told.get_future();
-    run_until(context, [&] { return ready(future); });
-    CHECK(future.get());
-    elsewhere.join();
+    check_runs_on_its_executor([](asio::thread_pool::executor_type const& executor) { return executor; });
 }
 
 TEST_CASE("a handler runs on its own executor where that can do no more than run completions")
 {
-    asio::io_context context;
-    asio::thread_pool elsewhere{1};
-    auto pool = memory_pool(context.get_executor());
-    std::promise<bool> told;
-    pool.async_acquire(asio::bind_executor(
-        asio::any_completion_executor(elsewhere.get_executor()),
-        [&, executor = elsewhere.get_executor()](error_code error, Slot slot) {
-            told.set_value(!error && slot.valid() && executor.running_in_this_thread());
-        }));
-    auto future = told.get_future();
-    run_until(context, [&] { return ready(future); });
-    CHECK(future.get());
-    elsewhere.join();
+    check_runs_on_its_executor(
+        [](asio::thread_pool::executor_type const& executor) { return asio::any_completion_executor(executor); });
 }
 
 TEST_CASE("a handler whose type is erased is called")

@@ -61,6 +61,20 @@ Result soon(std::future<Result> future)
     return future.get();
 }
 
+/** The result of an operation that is cancelled right after its begin: on the loop, so that no answer can come between.
+ */
+template <class Begin>
+auto begin_and_cancel(Held& held, asio::cancellation_signal& cancel, asio::cancellation_type type, Begin begin)
+{
+    auto const token = asio::bind_cancellation_slot(cancel.slot(), tuple_future);
+    std::promise<decltype(begin(token))> started;
+    asio::post(held.threads, [&] {
+        started.set_value(begin(token));
+        cancel.emit(type);
+    });
+    return soon(soon(started.get_future()));
+}
+
 } // namespace
 
 TEST_CASE("every type of cancellation stops a waiting acquire and harms nothing")
@@ -101,13 +115,9 @@ TEST_CASE("a cancelled release is finished in the background")
 {
     Held held;
     asio::cancellation_signal cancel;
-    std::promise<std::future<std::tuple<error_code, ReleaseOutcome>>> started;
-    // on the loop, so that the answer cannot come between
-    asio::post(held.threads, [&] {
-        started.set_value(held.slot.async_release(asio::bind_cancellation_slot(cancel.slot(), tuple_future)));
-        cancel.emit(asio::cancellation_type::terminal);
+    auto const [error, outcome] = begin_and_cancel(held, cancel, asio::cancellation_type::terminal, [&](auto token) {
+        return held.slot.async_release(std::move(token));
     });
-    auto const [error, outcome] = soon(soon(started.get_future()));
     CHECK(outcome == (error ? ReleaseOutcome::unconfirmed : ReleaseOutcome::released));
     CHECK((!error || error == asio::error::operation_aborted));
     CHECK_FALSE(held.slot.valid());
@@ -119,12 +129,9 @@ TEST_CASE("a cancelled renewal leaves the lease as it is")
 {
     Held held;
     asio::cancellation_signal cancel;
-    std::promise<std::future<std::tuple<error_code>>> started;
-    asio::post(held.threads, [&] {
-        started.set_value(held.slot.async_renew(asio::bind_cancellation_slot(cancel.slot(), tuple_future)));
-        cancel.emit(asio::cancellation_type::partial);
+    auto const [error] = begin_and_cancel(held, cancel, asio::cancellation_type::partial, [&](auto token) {
+        return held.slot.async_renew(std::move(token));
     });
-    auto const [error] = soon(soon(started.get_future()));
     CHECK((!error || error == asio::error::operation_aborted));
     held.check_unharmed();
 }
@@ -133,12 +140,9 @@ TEST_CASE("a cancellation that comes before the operation has begun to wait is n
 {
     Held held;
     asio::cancellation_signal cancel;
-    std::promise<std::future<std::tuple<error_code, Slot>>> started;
-    asio::post(held.threads, [&] {
-        started.set_value(held.pool.async_acquire(asio::bind_cancellation_slot(cancel.slot(), tuple_future)));
-        cancel.emit(asio::cancellation_type::terminal);
+    auto const result = begin_and_cancel(held, cancel, asio::cancellation_type::terminal, [&](auto token) {
+        return held.pool.async_acquire(std::move(token));
     });
-    auto const result = soon(soon(started.get_future()));
     CHECK(std::get<0>(result) == asio::error::operation_aborted);
     held.check_unharmed();
 }

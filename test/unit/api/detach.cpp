@@ -18,6 +18,7 @@
 #include <exception>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <utility>
 
 namespace tenure
@@ -64,6 +65,15 @@ struct Window {
     {
         lease.async_detach(remaining, [&](error_code error) { told = error; });
     }
+    /** @returns the owner */
+    std::string acquire_and_detach(std::chrono::milliseconds remaining)
+    {
+        acquire();
+        auto owner = lease.owner();
+        detach(remaining);
+        time.run_ready();
+        return owner;
+    }
     [[nodiscard]] bool can_be_had()
     {
         std::optional<Lease> tried;
@@ -91,10 +101,7 @@ struct Window {
 TEST_CASE("a detached key is taken for the time that was asked for, and shown as kept by its last owner")
 {
     Window window;
-    window.acquire();
-    auto const owner = window.lease.owner();
-    window.detach(30s);
-    window.time.run_ready();
+    auto const owner = window.acquire_and_detach(30s);
     CHECK(window.told == error_code());
     auto const state = window.state();
     CHECK(state.kind == KeyState::Kind::kept);
@@ -139,10 +146,7 @@ TEST_CASE("a detachment whose answers are lost comes through, and the key is not
 TEST_CASE("a key that was left to expire cannot be evicted")
 {
     Window window;
-    window.acquire();
-    auto const owner = window.lease.owner();
-    window.detach(30s);
-    window.time.run_ready();
+    auto const owner = window.acquire_and_detach(30s);
     std::optional<error_code> evicted;
     window.store.async_evict(
         {.range = window.lock.range(), .owner = owner}, "operator",
@@ -177,9 +181,8 @@ TEST_CASE("operations and stop tokens under a detached lease end, and never insi
 TEST_CASE("work under async_with_lease that detaches its lease goes on, and ends normally")
 {
     test::WorkUnderLock under_lock;
-    bool went_on = false;
-    under_lock.async_with_lease([&](Lease& lease) { return detach_and_go_on(lease, went_on); });
-    CHECK(went_on);
+    under_lock.async_with_lease([&](Lease& lease) { return detach_and_go_on(lease, under_lock.went_on); });
+    CHECK(under_lock.went_on);
     CHECK(under_lock.store.statistics().detached == 1);
     CHECK(under_lock.store.statistics().released == 0);
 }
@@ -187,9 +190,8 @@ TEST_CASE("work under async_with_lease that detaches its lease goes on, and ends
 TEST_CASE("async_run of work that detaches its lease ends, and acquires no other")
 {
     test::WorkUnderLock under_lock;
-    bool went_on = false;
-    under_lock.run([&](Lease& lease) { return detach_and_go_on(lease, went_on); });
-    CHECK(went_on);
+    under_lock.run([&](Lease& lease) { return detach_and_go_on(lease, under_lock.went_on); });
+    CHECK(under_lock.went_on);
     CHECK(under_lock.store.statistics().acquired == 1);
 }
 

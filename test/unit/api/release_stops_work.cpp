@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // A release ends everything that goes on under the lease, and is no loss.
+#include "unit/api/one_lock.hpp"
 #include "unit/api/work_under_lock.hpp"
-#include "unit/scripted_store.hpp"
 
 #include <tenure/tenure.hpp>
 
@@ -24,27 +24,19 @@
 namespace tenure::test
 {
 
-namespace asio = boost::asio;
-
 using namespace std::chrono_literals;
 
 namespace
 {
 
 /** A lease in virtual time, and a copy of its token in other hands. */
-struct Shared {
-    ScriptedStore test;
-    Lock lock{*test.store, {.key = "job", .ttl = 3s}};
-    Attempt<Lease> attempt;
+struct Shared : OneLock {
     CancellationToken elsewhere;
 
     Shared()
     {
-        attempt.start(lock);
-        test.runtime->run_ready();
-        test.backend->answer(test.backend->claims, test.grant(3s));
-        test.runtime->run_ready();
-        elsewhere = attempt.holding.token();
+        hold();
+        elsewhere = holder.holding.token();
         REQUIRE_FALSE(elsewhere.cancelled());
     }
 };
@@ -66,11 +58,11 @@ TEST_CASE("a released lease's token is cancelled for everyone who has a copy, an
     Shared shared;
     SECTION("released")
     {
-        shared.attempt.holding.async_release([](error_code, ReleaseOutcome) {});
+        shared.holder.holding.async_release([](error_code, ReleaseOutcome) {});
     }
     SECTION("destroyed")
     {
-        shared.attempt.holding = Lease();
+        shared.holder.holding = Lease();
     }
     CHECK(shared.elsewhere.cancelled());
     CHECK(shared.elsewhere.reason() == CancelReason::released);
@@ -86,14 +78,14 @@ TEST_CASE("callbacks of a stop token never run inside the release or the destruc
         shared.elsewhere.stop_token(), [&stopped] { stopped = true; });
     SECTION("released")
     {
-        shared.attempt.holding.async_release([](error_code, ReleaseOutcome) {});
+        shared.holder.holding.async_release([](error_code, ReleaseOutcome) {});
     }
     SECTION("destroyed")
     {
-        shared.attempt.holding = Lease();
+        shared.holder.holding = Lease();
     }
     CHECK_FALSE(stopped);
-    shared.test.runtime->run_ready();
+    shared.runtime->run_ready();
     CHECK(stopped);
 }
 
@@ -116,18 +108,16 @@ TEST_CASE("an operation under cancel_on ends when the lease is released")
 TEST_CASE("work under async_with_lease is not cancelled by its own release, which is a normal end")
 {
     WorkUnderLock under_lock;
-    bool went_on = false;
-    under_lock.async_with_lease([&](Lease& lease) { return release_and_go_on(lease, went_on); });
-    CHECK(went_on);
+    under_lock.async_with_lease([&](Lease& lease) { return release_and_go_on(lease, under_lock.went_on); });
+    CHECK(under_lock.went_on);
     CHECK(under_lock.store.statistics().released == 1);
 }
 
 TEST_CASE("async_run of work that releases its own lease ends, and acquires no other")
 {
     WorkUnderLock under_lock;
-    bool went_on = false;
-    under_lock.run([&](Lease& lease) { return release_and_go_on(lease, went_on); });
-    CHECK(went_on);
+    under_lock.run([&](Lease& lease) { return release_and_go_on(lease, under_lock.went_on); });
+    CHECK(under_lock.went_on);
     CHECK(under_lock.store.statistics().acquired == 1);
 }
 

@@ -20,8 +20,7 @@ TEST_CASE(
     }));
     CHECK(test.task_gate.waiting() == 2);
     CHECK_FALSE(test.group->closed());
-    test.work_gate.open();
-    test.runtime->run_ready();
+    test.end_work();
     CHECK(test.log == Log{"work ended", "a cancelled ended", "b cancelled ended"});
     test.answer_release();
     CHECK(test.result == error_code());
@@ -32,12 +31,10 @@ TEST_CASE("a task that has ended by itself is gone from the group")
 {
     TaskRun test;
     test.start(test.work([&](TaskGroup& tasks) { tasks.spawn(TaskRun::session(&test, "a")); }));
-    test.task_gate.open();
-    test.runtime->run_ready();
+    test.end_tasks();
     CHECK(test.group->size() == 0);
     CHECK_FALSE(test.result);
-    test.work_gate.open();
-    test.runtime->run_ready();
+    test.end_work();
     test.answer_release();
     CHECK(test.result == error_code());
 }
@@ -55,8 +52,7 @@ TEST_CASE("with a drain tasks get total and go on until they end or the drain is
         test.emit(by);
     // a coroutine ends at no other type by itself
     if (by != CancelType::terminal)
-        test.work_gate.open();
-    test.runtime->run_ready();
+        test.end_work();
     CHECK(std::ranges::find(test.log, "draining cancelled ended") != test.log.end());
     CHECK(test.task_gate.waiting() == 1);
     test.runtime->run_for(1990ms);
@@ -70,10 +66,7 @@ TEST_CASE("with a drain tasks get total and go on until they end or the drain is
 TEST_CASE("a second cancellation ends a drain")
 {
     TaskRun test;
-    test.start(test.work([&](TaskGroup& tasks) {
-        tasks.set_drain(1min);
-        tasks.spawn(TaskRun::session(&test, "plain"));
-    }));
+    test.start_with_session(1min);
     auto const first = GENERATE(CancelType::terminal, CancelType::partial);
     auto const second = GENERATE(CancelType::terminal, CancelType::partial);
     test.emit(first);
@@ -82,8 +75,7 @@ TEST_CASE("a second cancellation ends a drain")
     CHECK(test.task_gate.waiting() == 1);
     test.emit(second);
     CHECK(test.log.back() == "plain cancelled ended");
-    test.work_gate.open();
-    test.runtime->run_ready();
+    test.end_work();
     test.answer_release();
     bool const work_ended = first == CancelType::terminal || second == CancelType::terminal;
     CHECK(test.result == (work_ended ? make_error_code(asio::error::operation_aborted) : error_code()));
@@ -103,8 +95,7 @@ TEST_CASE("total passes to the work, which decides, and to tasks with a drain; t
     CHECK(test.task_gate.waiting() == (drains ? 0 : 1));
     // the work ignores total
     CHECK(test.work_gate.waiting() == 1);
-    test.work_gate.open();
-    test.runtime->run_ready();
+    test.end_work();
     CHECK(test.task_gate.waiting() == 0);
     test.answer_release();
     CHECK(test.result == error_code());
@@ -126,8 +117,7 @@ TEST_CASE("a loss cancels tasks at once whatever the drain, and the run goes on 
     CHECK(rounds == 2);
     CHECK(test.task_gate.waiting() == 1);
     test.task_gate.open();
-    test.work_gate.open();
-    test.runtime->run_ready();
+    test.end_work();
     test.answer_release();
     CHECK(test.result == error_code());
 }
@@ -135,12 +125,8 @@ TEST_CASE("a loss cancels tasks at once whatever the drain, and the run goes on 
 TEST_CASE("a loss during a drain ends it")
 {
     TaskRun test;
-    test.start(test.work([&](TaskGroup& tasks) {
-        tasks.set_drain(1min);
-        tasks.spawn(TaskRun::session(&test, "plain"));
-    }));
-    test.work_gate.open();
-    test.runtime->run_ready();
+    test.start_with_session(1min);
+    test.end_work();
     CHECK(test.log == Log{"work ended"});
     test.evict();
     CHECK(test.log.back() == "plain cancelled ended");
@@ -180,13 +166,11 @@ TEST_CASE("a failure of a task with a handler goes there, and ends nothing")
             }
         });
     }));
-    test.task_gate.open();
-    test.runtime->run_ready();
+    test.end_tasks();
     CHECK(told == "reset by peer");
     CHECK(test.work_gate.waiting() == 1);
     CHECK(test.group->size() == 0);
-    test.work_gate.open();
-    test.runtime->run_ready();
+    test.end_work();
     test.answer_release();
     CHECK(test.result == error_code());
 }
@@ -207,8 +191,7 @@ TEST_CASE("tasks that are cancelled fail no run, other exceptions after a cancel
             throw std::runtime_error("cannot clean up");
         });
     }));
-    test.work_gate.open();
-    test.runtime->run_ready();
+    test.end_work();
     test.answer_release();
     CHECK(test.words == (fails ? "cannot clean up" : ""));
 }
@@ -246,8 +229,7 @@ TEST_CASE("a task that ignores its cancellation is given up: no release, no rene
     test.runtime->run_for(20s);
     CHECK(test.backend->renewals.empty());
     // the task still finds its lease
-    test.task_gate.open();
-    test.runtime->run_ready();
+    test.end_tasks();
     CHECK(test.log.back() == "stuck ended");
     CHECK(test.backend->releases.empty());
 }
@@ -272,16 +254,11 @@ TEST_CASE("after a loss a run waits for a stuck task until a second after the va
 TEST_CASE("a closed group destroys a task unstarted, with its handler uncalled")
 {
     TaskRun test;
-    test.start(test.work([&](TaskGroup& tasks) {
-        tasks.set_drain(1min);
-        tasks.spawn(TaskRun::session(&test, "plain"));
-    }));
-    test.work_gate.open();
-    test.runtime->run_ready();
+    test.start_with_session(1min);
+    test.end_work();
     bool called = false;
     CHECK_FALSE(test.group->spawn(TaskRun::session(&test, "late"), [&](std::exception_ptr) { called = true; }));
-    test.task_gate.open();
-    test.runtime->run_ready();
+    test.end_tasks();
     CHECK_FALSE(called);
     CHECK(test.log == Log{"work ended", "plain ended"});
     test.answer_release();
@@ -306,8 +283,7 @@ TEST_CASE("work that misses its cancellation between two operations is cancelled
         }
         test.log.emplace_back("work ended");
     });
-    test.work_gate.open();
-    test.runtime->run_ready();
+    test.end_work();
     CHECK(accepted == 1);
     // an operation has completed, and its coroutine has not gone on
     test.work_gate.open();
@@ -332,8 +308,7 @@ TEST_CASE("a task that is taken just before the end is destroyed, and its handle
             throw std::runtime_error("before it starts");
         });
     }));
-    test.task_gate.open();
-    test.runtime->run_ready();
+    test.end_tasks();
     CHECK(told);
     CHECK(alive.use_count() == 1);
 }
@@ -349,8 +324,7 @@ TEST_CASE("a task whose handler has a cancellation slot is cancelled by it")
     one.emit(CancelType::terminal);
     test.runtime->run_ready();
     CHECK(test.log == Log{"one cancelled ended"});
-    test.work_gate.open();
-    test.runtime->run_ready();
+    test.end_work();
     test.answer_release();
 }
 
@@ -366,12 +340,10 @@ TEST_CASE("a function that is spawned lives as long as its task")
         });
     }));
     CHECK(alive.use_count() == 2);
-    test.task_gate.open();
-    test.runtime->run_ready();
+    test.end_tasks();
     CHECK(seen == 7);
     CHECK(alive.use_count() == 1);
-    test.work_gate.open();
-    test.runtime->run_ready();
+    test.end_work();
     test.answer_release();
 }
 
@@ -381,10 +353,7 @@ TEST_CASE("async_with_lease has tasks as well, and a result")
     Gate gate;
     Lock const lock(*test.store, {.key = "k", .ttl = 5s});
     Attempt<Lease> attempt;
-    attempt.start(lock);
-    test.runtime->run_ready();
-    test.backend->answer(test.backend->claims, test.grant(5s));
-    test.runtime->run_ready();
+    test.acquire_at_once(attempt, lock, 5s);
     std::optional<int> result;
     auto work = [&](Lease& lease, TaskGroup& tasks) -> asio::awaitable<int> {
         tasks.spawn([&]() -> asio::awaitable<void> { co_await gate.async_wait(asio::deferred); });
@@ -396,8 +365,7 @@ TEST_CASE("async_with_lease has tasks as well, and a result")
     });
     test.runtime->run_ready();
     CHECK(gate.waiting() == 0);
-    test.backend->answer(test.backend->releases, Released{});
-    test.runtime->run_ready();
+    test.answer_release();
     CHECK(result == 42);
 }
 

@@ -120,10 +120,7 @@ struct TaskRun : ScriptedStore {
         task_gate.open();
         work_gate.open();
         runtime->run_for(1s);
-        while (!backend->releases.empty()) {
-            backend->answer(backend->releases, Released{});
-            runtime->run_ready();
-        }
+        answer_releases(Released{});
     }
 
     template <class Work>
@@ -140,12 +137,17 @@ struct TaskRun : ScriptedStore {
         runtime->run_ready();
         grant_claim();
     }
-    void grant_claim()
+    void end_work()
     {
-        REQUIRE_FALSE(backend->claims.empty());
-        backend->answer(backend->claims, grant(ttl));
+        work_gate.open();
         runtime->run_ready();
     }
+    void end_tasks()
+    {
+        task_gate.open();
+        runtime->run_ready();
+    }
+    void grant_claim() { ScriptedStore::grant_claim(ttl); }
     void answer_release()
     {
         REQUIRE(backend->releases.size() == 1);
@@ -159,12 +161,7 @@ struct TaskRun : ScriptedStore {
         runtime->run_ready();
     }
     /** The store proves that the key has another owner. */
-    void evict()
-    {
-        REQUIRE(runtime->run_while_not([&] { return !backend->renewals.empty(); }, ttl));
-        backend->answer(backend->renewals, NotOwner{});
-        runtime->run_ready();
-    }
+    void evict() { refuse_renewal(ttl); }
 
     /** Waits at the gate; the log has its end. */
     static asio::awaitable<void> session(TaskRun* self, std::string name)
@@ -201,6 +198,14 @@ struct TaskRun : ScriptedStore {
         return [this, begin = std::move(begin)](Slot& granted, TaskGroup& tasks) {
             return run_work(this, &begin, granted, tasks);
         };
+    }
+    /** Work with one plain session. */
+    void start_with_session(std::chrono::milliseconds drain)
+    {
+        start(work([this, drain](TaskGroup& tasks) {
+            tasks.set_drain(drain);
+            tasks.spawn(session(this, "plain"));
+        }));
     }
     static asio::awaitable<void>
     run_work(TaskRun* self, std::function<void(TaskGroup&)> const* begin, Slot& granted, TaskGroup& tasks)

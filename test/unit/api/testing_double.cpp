@@ -65,12 +65,15 @@ struct Test {
     }
 };
 
+struct Started : Test {
+    Started() { start(); }
+};
+
 } // namespace
 
 TEST_CASE("a service stops while its slot still holds when the store goes away")
 {
-    Test test;
-    test.start();
+    Started test;
     test.simulated.set_reachable(false);
     test.time.run_for(3s);
     CHECK(test.service.stopped_for == CancelReason::expired);
@@ -82,8 +85,7 @@ TEST_CASE("a service stops while its slot still holds when the store goes away")
 
 TEST_CASE("a store that is away for less than the lease allows costs a service nothing")
 {
-    Test test;
-    test.start();
+    Started test;
     test.simulated.set_reachable(false);
     test.time.run_for(900ms);
     test.simulated.set_reachable(true);
@@ -109,8 +111,7 @@ TEST_CASE("an examination of a store that does not examine itself ends without f
 
 TEST_CASE("a service stops when another client takes its slot, and leaves it to the new holder")
 {
-    Test test;
-    test.start();
+    Started test;
     SECTION("removed")
     {
         test.simulated.remove("worker:0");
@@ -127,8 +128,7 @@ TEST_CASE("a service stops when another client takes its slot, and leaves it to 
 
 TEST_CASE("a service that was stopped for longer than its lease writes nothing when it goes on")
 {
-    Test test;
-    test.start();
+    Started test;
     auto const written = test.service.written;
     test.time.skip(10s);
     test.time.run_for(1s);
@@ -139,8 +139,7 @@ TEST_CASE("a service that was stopped for longer than its lease writes nothing w
 
 TEST_CASE("answers that are lost end a lease in time, and a second process takes the slot")
 {
-    Test test;
-    test.start();
+    Started test;
     test.simulated.set_answers_lost(true);
     test.time.run_for(3s);
     CHECK(test.service.stopped_for == CancelReason::expired);

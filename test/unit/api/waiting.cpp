@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The meaning of `wait` in each operation.
-#include "unit/scripted_store.hpp"
+#include "unit/api/one_lock.hpp"
 
 #include <tenure/tenure.hpp>
 
@@ -19,17 +19,13 @@
 namespace tenure::test
 {
 
-namespace asio = boost::asio;
-
 using namespace std::chrono_literals;
 
 namespace
 {
 
 /** A lock that is always held by another program. */
-struct HeldElsewhere {
-    ScriptedStore test;
-    Lock lock{*test.store, {.key = "job", .ttl = 3s}};
+struct HeldElsewhere : OneLock {
     std::optional<error_code> error;
 
     [[nodiscard]] auto note()
@@ -40,12 +36,17 @@ struct HeldElsewhere {
     /** Lets time pass, and answers each claim with "busy". */
     void pass(std::chrono::milliseconds time)
     {
-        auto const end = test.runtime->now() + time;
-        while (test.runtime->now() < end) {
-            while (!test.backend->claims.empty())
-                test.backend->answer(test.backend->claims, Busy{});
-            test.runtime->run_for(10ms);
-        }
+        ScriptedStore::pass(time, backend->claims, [] { return Busy{}; });
+    }
+
+    /** The acquisition goes on for `waits`, and has ended when `ends` has passed as well. */
+    void check_that_it_times_out(std::chrono::milliseconds waits, std::chrono::milliseconds ends)
+    {
+        runtime->run_ready();
+        pass(waits);
+        CHECK_FALSE(error);
+        pass(ends);
+        CHECK(error == make_error_code(errc::timed_out));
     }
 };
 
@@ -68,11 +69,7 @@ TEST_CASE("an acquisition waits 30 s unless its options say otherwise, whatever 
     {
         held.lock.async_acquire({.ttl = 2s}, held.note());
     }
-    held.test.runtime->run_ready();
-    held.pass(29s);
-    CHECK_FALSE(held.error);
-    held.pass(1100ms);
-    CHECK(held.error == make_error_code(errc::timed_out));
+    held.check_that_it_times_out(29s, 1100ms);
 }
 
 TEST_CASE("a duration is a time to wait, and forever never ends")
@@ -82,11 +79,7 @@ TEST_CASE("a duration is a time to wait, and forever never ends")
     SECTION("a duration of any unit")
     {
         held.lock.async_acquire(2s, held.note());
-        held.test.runtime->run_ready();
-        held.pass(1900ms);
-        CHECK_FALSE(held.error);
-        held.pass(200ms);
-        CHECK(held.error == make_error_code(errc::timed_out));
+        held.check_that_it_times_out(1900ms, 200ms);
     }
     SECTION("forever")
     {
@@ -96,11 +89,11 @@ TEST_CASE("a duration is a time to wait, and forever never ends")
         else
             held.lock.async_acquire(
                 std::chrono::hours::max(), asio::bind_cancellation_slot(cancel.slot(), held.note()));
-        held.test.runtime->run_ready();
+        held.runtime->run_ready();
         held.pass(300s);
         CHECK_FALSE(held.error);
         cancel.emit(asio::cancellation_type::terminal);
-        held.test.runtime->run_ready();
+        held.runtime->run_ready();
         CHECK(held.error == make_error_code(asio::error::operation_aborted));
     }
 }
@@ -114,11 +107,11 @@ TEST_CASE("async_run waits without end, also where its options name a ttl alone"
     async_run(
         held.lock, never_reached, AcquireOptions{.wait = std::nullopt, .ttl = 2s},
         asio::bind_cancellation_slot(cancel.slot(), note));
-    held.test.runtime->run_ready();
+    held.runtime->run_ready();
     held.pass(60s);
     CHECK_FALSE(ended);
     cancel.emit(asio::cancellation_type::terminal);
-    held.test.runtime->run_ready();
+    held.runtime->run_ready();
     CHECK(ended);
 }
 
@@ -132,7 +125,7 @@ TEST_CASE("a try and a wait of 0 differ in the form of the answer alone")
         lease = std::move(got);
     });
     held.lock.async_acquire(0s, held.note());
-    held.test.runtime->run_ready();
+    held.runtime->run_ready();
     SECTION("held by another")
     {
         held.pass(10ms);
@@ -141,9 +134,9 @@ TEST_CASE("a try and a wait of 0 differ in the form of the answer alone")
     }
     SECTION("a store that does not answer")
     {
-        held.test.runtime->run_for(1990ms);
+        held.runtime->run_for(1990ms);
         CHECK_FALSE((tried || held.error));
-        held.test.runtime->run_for(20ms);
+        held.runtime->run_for(20ms);
         CHECK(tried == make_error_code(errc::store_unavailable));
         CHECK(held.error == make_error_code(errc::store_unavailable));
     }
@@ -158,19 +151,19 @@ TEST_CASE("a try takes a ttl, and refuses a time to wait")
     SECTION("a ttl")
     {
         held.lock.async_try_acquire({.ttl = 2s}, note);
-        held.test.runtime->run_ready();
-        REQUIRE(held.test.backend->claims.size() == 1);
-        CHECK(held.test.backend->claims.front().request.ttl == 2s);
+        held.runtime->run_ready();
+        REQUIRE(held.backend->claims.size() == 1);
+        CHECK(held.backend->claims.front().request.ttl == 2s);
         held.pass(10ms);
         CHECK(tried == error_code());
     }
     SECTION("a time to wait")
     {
         held.lock.async_try_acquire({.wait = 1s}, note);
-        held.test.runtime->run_ready();
+        held.runtime->run_ready();
         CHECK(tried == make_error_code(boost::system::errc::invalid_argument));
         CHECK(
-            held.test.store->diagnostics().last_detail ==
+            held.store->diagnostics().last_detail ==
             "AcquireOptions::wait is 1000 ms: a try does not wait; leave it out, or call async_acquire");
     }
 }

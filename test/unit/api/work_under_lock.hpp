@@ -31,6 +31,8 @@ struct WorkUnderLock {
     Store store = open_store(context.get_executor(), MemoryConfig{});
     Lock lock{store, {.key = "job", .ttl = std::chrono::seconds{5}}};
     std::optional<std::exception_ptr> result;
+    /// set by work that goes on after its lease
+    bool went_on = false;
 
     /** The work of `async_with_lease`. */
     template <class Work>

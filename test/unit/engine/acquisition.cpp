@@ -16,8 +16,6 @@
 namespace tenure::test
 {
 
-namespace asio = boost::asio;
-
 using namespace std::chrono_literals;
 
 namespace
@@ -27,6 +25,35 @@ Failure unknown()
 {
     return Failure::unknown(make_error_code(errc::store_unavailable), "the connection broke");
 }
+
+/** One acquisition of a lock. */
+struct LockAttempt : ScriptedStore {
+    explicit LockAttempt(std::chrono::milliseconds ttl = 3s)
+        : lock(*store, {.key = "k", .ttl = ttl})
+    {
+    }
+
+    Lock lock;
+    Attempt<Lease> attempt;
+
+    void begin(AcquireOptions const& options = {})
+    {
+        attempt.start(lock, options);
+        runtime->run_ready();
+    }
+};
+
+/** One acquisition of a slot. */
+struct PoolAttempt : ScriptedStore {
+    SlotPool pool{*store, {.size = 4, .ttl = 3s}};
+    Attempt<Slot> attempt;
+
+    void begin()
+    {
+        attempt.start(pool);
+        runtime->run_ready();
+    }
+};
 
 } // namespace
 
@@ -41,8 +68,7 @@ TEST_CASE("a grant becomes a lease that names its key, its owner and its fencing
     CHECK_FALSE(test.backend->claims.front().request.earliest_attempt);
     CHECK(test.backend->claims.front().request.owner.starts_with("worker/"));
     CHECK(test.backend->claims.front().request.owner.size() == std::string("worker/3600/").size() + 32);
-    auto const asked = test.backend->answer(test.backend->claims, test.grant(3s));
-    test.runtime->run_ready();
+    auto const asked = test.grant_claim(3s);
     REQUIRE(attempt.error == error_code());
     CHECK(attempt.holding.valid());
     CHECK(attempt.holding.key() == "jobs:nightly");
@@ -109,12 +135,9 @@ TEST_CASE("a cancelled acquisition abandons its claim, and keeps no store open f
     }
     SECTION("one that was granted is given back before the store closes")
     {
-        test.backend->answer(test.backend->claims, test.grant(3s));
-        test.runtime->run_ready();
+        test.grant_claim(3s);
         CHECK(test.backend->shutdowns == 0);
-        REQUIRE(test.backend->releases.size() == 1);
-        test.backend->answer(test.backend->releases, Released{});
-        test.runtime->run_ready();
+        test.answer_release();
         CHECK(test.backend->shutdowns == 1);
     }
     SECTION("one that is never answered is waited for a second")
@@ -130,10 +153,7 @@ TEST_CASE("a release that was tried for a second ends a moment after the last us
 {
     ScriptedStore test;
     Attempt<Lease> attempt;
-    attempt.start(Lock(*test.store, {.key = "k", .ttl = 10s}));
-    test.runtime->run_ready();
-    test.backend->answer(test.backend->claims, test.grant(10s));
-    test.runtime->run_ready();
+    test.acquire_at_once(attempt, Lock(*test.store, {.key = "k", .ttl = 10s}), 10s);
     attempt.holding = Lease();
     test.runtime->run_for(2s);
     test.store.reset();
@@ -146,14 +166,11 @@ TEST_CASE("a release that was tried for a second ends a moment after the last us
 
 TEST_CASE("a cancelled acquisition owns nothing, and gives back a grant that arrives later")
 {
-    ScriptedStore test;
-    SlotPool const pool(*test.store, {.size = 4, .ttl = 3s});
-    Attempt<Slot> attempt;
-    attempt.start(pool);
+    PoolAttempt test;
+    test.begin();
+    test.attempt.cancel.emit(asio::cancellation_type::total);
     test.runtime->run_ready();
-    attempt.cancel.emit(asio::cancellation_type::total);
-    test.runtime->run_ready();
-    REQUIRE(attempt.error == error_code(asio::error::operation_aborted));
+    REQUIRE(test.attempt.error == error_code(asio::error::operation_aborted));
     CHECK(test.backend->releases.empty());
     auto const asked = test.backend->answer(test.backend->claims, test.grant(3s, 2));
     test.runtime->run_ready();
@@ -165,12 +182,9 @@ TEST_CASE("a cancelled acquisition owns nothing, and gives back a grant that arr
 
 TEST_CASE("a cancelled acquisition whose claim ends without an answer withdraws its owner from the range")
 {
-    ScriptedStore test;
-    SlotPool const pool(*test.store, {.size = 4, .ttl = 3s});
-    Attempt<Slot> attempt;
-    attempt.start(pool);
-    test.runtime->run_ready();
-    attempt.cancel.emit(asio::cancellation_type::terminal);
+    PoolAttempt test;
+    test.begin();
+    test.attempt.cancel.emit(asio::cancellation_type::terminal);
     test.runtime->run_ready();
     auto const asked = test.backend->answer(test.backend->claims, unknown());
     test.runtime->run_ready();
@@ -198,11 +212,8 @@ TEST_CASE("a try that ends without an answer withdraws its owner from the range"
 
 TEST_CASE("a claim without an answer is repeated under the same owner, which is searched for first")
 {
-    ScriptedStore test;
-    SlotPool const pool(*test.store, {.size = 4, .ttl = 3s});
-    Attempt<Slot> attempt;
-    attempt.start(pool);
-    test.runtime->run_ready();
+    PoolAttempt test;
+    test.begin();
     auto const began = test.runtime->now();
     auto const first = test.backend->answer(test.backend->claims, unknown());
     test.runtime->run_for(200ms);
@@ -213,11 +224,9 @@ TEST_CASE("a claim without an answer is repeated under the same owner, which is 
 
 TEST_CASE("a second grant of another key to the same acquisition is released, and the lease is kept")
 {
-    ScriptedStore test;
-    SlotPool const pool(*test.store, {.size = 4, .ttl = 3s});
-    Attempt<Slot> attempt;
-    auto late = acquire_at_the_second_try(test, attempt, pool);
-    CHECK(attempt.holding.id() == 1);
+    PoolAttempt test;
+    auto late = acquire_at_the_second_try(test, test.attempt, test.pool);
+    CHECK(test.attempt.holding.id() == 1);
     SECTION("another key")
     {
         std::move(late.handler)(test.grant(3s, 0));
@@ -236,24 +245,22 @@ TEST_CASE("a second grant of another key to the same acquisition is released, an
         std::move(late.handler)(ClaimReply(unknown()));
         test.runtime->run_ready();
         CHECK(test.backend->withdrawals.empty());
-        CHECK(attempt.holding.valid());
-        attempt.holding.async_release([](error_code, ReleaseOutcome) {});
+        CHECK(test.attempt.holding.valid());
+        test.attempt.holding.async_release([](error_code, ReleaseOutcome) {});
         test.runtime->run_ready();
         CHECK(test.backend->releases.size() == 1);
         REQUIRE(test.backend->withdrawals.size() == 1);
         CHECK(test.backend->withdrawals.front().request.owner == late.request.owner);
         return;
     }
-    CHECK(attempt.holding.valid());
+    CHECK(test.attempt.holding.valid());
 }
 
 TEST_CASE("a claim that is answered after its lease was released is given back")
 {
-    ScriptedStore test;
-    SlotPool const pool(*test.store, {.size = 4, .ttl = 3s});
-    Attempt<Slot> attempt;
-    auto late = acquire_at_the_second_try(test, attempt, pool);
-    attempt.holding.async_release([](error_code, ReleaseOutcome) {});
+    PoolAttempt test;
+    auto late = acquire_at_the_second_try(test, test.attempt, test.pool);
+    test.attempt.holding.async_release([](error_code, ReleaseOutcome) {});
     test.runtime->run_ready();
     test.backend->answer(test.backend->releases, Released{});
     test.runtime->run_ready();
@@ -275,40 +282,34 @@ TEST_CASE("a claim that is answered after its lease was released is given back")
 
 TEST_CASE("while another claim of the acquisition is under way, a longer ttl is not relied on")
 {
-    ScriptedStore test;
-    Lock const lock(*test.store, {.key = "k", .ttl = 1s});
-    Attempt<Lease> attempt;
-    attempt.start(lock);
+    LockAttempt test(1s);
+    test.attempt.start(test.lock);
     // the first claim stays unanswered, and is asked again beside it
     test.runtime->run_for(400ms);
     REQUIRE(test.backend->claims.size() == 2);
     auto const late = std::move(test.backend->claims.front());
     test.backend->claims.pop_front();
-    test.backend->answer(test.backend->claims, test.grant(1s));
-    test.runtime->run_ready();
-    REQUIRE(attempt.error == error_code());
-    attempt.holding.async_renew(5s, [](error_code) {});
+    test.grant_claim(1s);
+    REQUIRE(test.attempt.error == error_code());
+    test.attempt.holding.async_renew(5s, [](error_code) {});
     test.runtime->run_ready();
     auto const since = test.runtime->now();
     test.backend->answer(test.backend->renewals, Renewed{5s, since});
     test.runtime->run_ready();
     // that claim finds its owner, and makes it one second again
-    CHECK(attempt.holding.valid_until() <= since + 1s);
+    CHECK(test.attempt.holding.valid_until() <= since + 1s);
 }
 
 TEST_CASE("a grant that comes too late to be used is given back, and asked for again under a new owner")
 {
-    ScriptedStore test;
-    Lock const lock(*test.store, {.key = "k", .ttl = 1s});
-    Attempt<Lease> attempt;
-    attempt.start(lock);
-    test.runtime->run_ready();
+    LockAttempt test(1s);
+    test.begin();
     auto const grant = test.grant(1s);
     auto const first = test.backend->claims.front().request.owner;
     test.runtime->skip(900ms);
     test.backend->answer(test.backend->claims, grant);
     test.runtime->run_ready();
-    CHECK_FALSE(attempt.error);
+    CHECK_FALSE(test.attempt.error);
     REQUIRE(test.backend->releases.size() == 1);
     CHECK(test.backend->releases.front().request.claim->owner == first);
     test.runtime->run_for(200ms);
@@ -344,13 +345,10 @@ TEST_CASE("where a grant comes too late, what a claim without an answer took goe
 
 TEST_CASE("a grant that the store does not confirm is given back, and asked for again under a new owner until the end")
 {
-    ScriptedStore test;
-    Lock const lock(*test.store, {.key = "k", .ttl = 3s});
-    Attempt<Lease> attempt;
-    attempt.start(lock, {.wait = 1s});
-    test.runtime->run_ready();
+    LockAttempt test;
+    test.begin({.wait = 1s});
     std::vector<std::string> owners;
-    while (!attempt.error) {
+    while (!test.attempt.error) {
         if (!test.backend->claims.empty()) {
             CHECK_FALSE(test.backend->claims.front().request.earliest_attempt);
             auto const asked = test.backend->answer(
@@ -363,8 +361,8 @@ TEST_CASE("a grant that the store does not confirm is given back, and asked for 
         }
         test.runtime->run_for(10ms);
     }
-    CHECK(*attempt.error == errc::not_replicated);
-    CHECK(attempt.holding.empty());
+    CHECK(*test.attempt.error == errc::not_replicated);
+    CHECK(test.attempt.holding.empty());
     CHECK(owners.size() > 1);
     CHECK(std::set(owners.begin(), owners.end()).size() == owners.size());
     CHECK(test.store->diagnostics().last_detail == "1 of 2 have it");
@@ -372,25 +370,20 @@ TEST_CASE("a grant that the store does not confirm is given back, and asked for 
 
 TEST_CASE("a permission missing for the confirmation of a grant ends the wait at once")
 {
-    ScriptedStore test;
-    Lock const lock(*test.store, {.key = "k", .ttl = 3s});
-    Attempt<Lease> attempt;
-    attempt.start(lock);
-    test.runtime->run_ready();
+    LockAttempt test;
+    test.begin();
     test.backend->answer(
         test.backend->claims,
         Unconfirmed{test.grant(3s), make_error_code(errc::permission_denied), "grant +wait", true});
     test.runtime->run_ready();
-    CHECK(attempt.error == make_error_code(errc::permission_denied));
+    CHECK(test.attempt.error == make_error_code(errc::permission_denied));
     CHECK(test.backend->releases.size() == 1);
 }
 
 TEST_CASE("a claim asked twice and confirmed the first time keeps its lease when the second is not confirmed")
 {
-    ScriptedStore test;
-    Lock const lock(*test.store, {.key = "k", .ttl = 3s});
-    Attempt<Lease> attempt;
-    attempt.start(lock);
+    LockAttempt test;
+    test.attempt.start(test.lock);
     test.runtime->run_for(1100ms);
     REQUIRE(test.backend->claims.size() == 2);
     auto const grant = test.grant(3s);
@@ -398,19 +391,16 @@ TEST_CASE("a claim asked twice and confirmed the first time keeps its lease when
     test.backend->answer(
         test.backend->claims, Unconfirmed{grant, make_error_code(errc::not_replicated), "1 of 2 have it", false});
     test.runtime->run_ready();
-    REQUIRE(attempt.error == error_code());
+    REQUIRE(test.attempt.error == error_code());
     CHECK(test.backend->releases.empty());
-    CHECK(attempt.holding.valid());
+    CHECK(test.attempt.holding.valid());
 }
 
 TEST_CASE("where an owner may claim only once, each attempt is another owner's, and one without an answer is withdrawn")
 {
-    ScriptedStore test;
+    LockAttempt test;
     test.backend->owners_are_spent = true;
-    Lock const lock(*test.store, {.key = "jobs:nightly", .ttl = 3s});
-    Attempt<Lease> attempt;
-    attempt.start(lock);
-    test.runtime->run_ready();
+    test.begin();
     auto const first = test.backend->answer(test.backend->claims, Busy{5ms, false});
     test.runtime->run_for(1s);
     CHECK(test.backend->withdrawals.empty());
@@ -421,22 +411,19 @@ TEST_CASE("where an owner may claim only once, each attempt is another owner's, 
     CHECK(test.backend->withdrawals.front().request.owner == second.owner);
     test.runtime->run_for(1s);
     REQUIRE(test.backend->claims.size() == 1);
-    auto const third = test.backend->answer(test.backend->claims, test.grant(3s));
-    test.runtime->run_ready();
+    auto const third = test.grant_claim(3s);
     CHECK_FALSE(third.earliest_attempt);
     CHECK(first.owner != second.owner);
     CHECK(second.owner != third.owner);
-    REQUIRE(attempt.error == error_code());
-    CHECK(attempt.holding.owner() == third.owner);
+    REQUIRE(test.attempt.error == error_code());
+    CHECK(test.attempt.holding.owner() == third.owner);
 }
 
 TEST_CASE("where an owner may claim only once, the first answer ends all that it has asked for")
 {
-    ScriptedStore test;
+    LockAttempt test;
     test.backend->owners_are_spent = true;
-    Lock const lock(*test.store, {.key = "jobs:nightly", .ttl = 3s});
-    Attempt<Lease> attempt;
-    attempt.start(lock, {.wait = 1h});
+    test.attempt.start(test.lock, {.wait = 1h});
     // not answered in time: asked again beside it
     test.runtime->run_for(1100ms);
     REQUIRE(test.backend->claims.size() == 2);
@@ -444,10 +431,9 @@ TEST_CASE("where an owner may claim only once, the first answer ends all that it
     test.backend->answer(test.backend->claims, unknown());
     test.runtime->run_for(100ms);
     REQUIRE(test.backend->claims.size() == 1);
-    test.backend->answer(test.backend->claims, test.grant(3s));
-    test.runtime->run_ready();
-    CHECK(attempt.error == error_code());
-    CHECK(attempt.holding.valid());
+    test.grant_claim(3s);
+    CHECK(test.attempt.error == error_code());
+    CHECK(test.attempt.holding.valid());
 }
 
 TEST_CASE("while a pool is busy one acquisition contends and the others queue, first come first served")
@@ -470,12 +456,10 @@ TEST_CASE("while a pool is busy one acquisition contends and the others queue, f
     REQUIRE(test.backend->claims.size() == 1);
     SECTION("the head gets it, and the next one tries at once")
     {
-        test.backend->answer(test.backend->claims, test.grant(3s));
-        test.runtime->run_ready();
+        test.grant_claim(3s);
         CHECK(attempts[0].error == error_code());
         REQUIRE(test.backend->claims.size() == 1);
-        test.backend->answer(test.backend->claims, test.grant(3s));
-        test.runtime->run_ready();
+        test.grant_claim(3s);
         CHECK(attempts[1].error == error_code());
         CHECK_FALSE(attempts[2].error);
     }
@@ -486,8 +470,7 @@ TEST_CASE("while a pool is busy one acquisition contends and the others queue, f
         attempts[0].cancel.emit(asio::cancellation_type::partial);
         test.runtime->run_ready();
         REQUIRE(test.backend->claims.size() == 1);
-        test.backend->answer(test.backend->claims, test.grant(3s));
-        test.runtime->run_ready();
+        test.grant_claim(3s);
         CHECK(attempts[1].error == error_code());
     }
     SECTION("a head whose wait is over passes its turn")
@@ -506,9 +489,7 @@ TEST_CASE("while a pool is busy one acquisition contends and the others queue, f
         CHECK(attempts[0].error == make_error_code(errc::timed_out));
         CHECK(attempts[2].error == make_error_code(errc::timed_out));
         test.runtime->run_for(2s);
-        REQUIRE_FALSE(test.backend->claims.empty());
-        test.backend->answer(test.backend->claims, test.grant(3s));
-        test.runtime->run_ready();
+        test.grant_claim(3s);
         CHECK(patient.error == error_code());
     }
 }
@@ -535,8 +516,7 @@ TEST_CASE("news that comes when the waits of all in the queue are over ends them
     for (auto const& attempt : impatient)
         CHECK(attempt.error == make_error_code(errc::timed_out));
     REQUIRE(test.backend->claims.size() == 1);
-    test.backend->answer(test.backend->claims, test.grant(3s));
-    test.runtime->run_ready();
+    test.grant_claim(3s);
     CHECK(patient.error == error_code());
 }
 
@@ -589,17 +569,14 @@ TEST_CASE("a try claims past a closed wait queue, and completes without a slot o
 
 TEST_CASE("an error that only a person can fix ends an acquisition at once, and diagnostics have the store's words")
 {
-    ScriptedStore test;
-    Lock const lock(*test.store, {.key = "k", .ttl = 3s});
-    Attempt<Lease> attempt;
-    attempt.start(lock);
-    test.runtime->run_ready();
+    LockAttempt test;
+    test.begin();
     test.backend->answer(
         test.backend->claims,
         Failure::refused(make_error_code(errc::permission_denied), "NOPERM: grant +set on ~k", true));
     test.runtime->run_ready();
-    CHECK(attempt.error == make_error_code(errc::permission_denied));
-    CHECK(attempt.error == condition::misconfigured);
+    CHECK(test.attempt.error == make_error_code(errc::permission_denied));
+    CHECK(test.attempt.error == condition::misconfigured);
     CHECK(test.store->diagnostics().last_detail == "NOPERM: grant +set on ~k");
 }
 
@@ -657,16 +634,13 @@ TEST_CASE("bad options are refused without any I/O")
 
 TEST_CASE("an acquisition that is cancelled before it began asks nothing")
 {
-    ScriptedStore test;
-    Lock const lock(*test.store, {.key = "k", .ttl = 3s});
-    Attempt<Lease> attempt;
-    attempt.start(lock);
-    attempt.cancel.emit(asio::cancellation_type::terminal);
+    LockAttempt test;
+    test.attempt.start(test.lock);
+    test.attempt.cancel.emit(asio::cancellation_type::terminal);
     test.runtime->run_ready();
-    CHECK(attempt.error == error_code(asio::error::operation_aborted));
+    CHECK(test.attempt.error == error_code(asio::error::operation_aborted));
     if (!test.backend->claims.empty()) {
-        test.backend->answer(test.backend->claims, test.grant(3s));
-        test.runtime->run_ready();
+        test.grant_claim(3s);
         CHECK(test.backend->releases.size() == 1);
     }
 }

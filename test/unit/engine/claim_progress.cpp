@@ -44,8 +44,7 @@ TEST_CASE("a claim that waits for its turn is passed to the store once, and take
     test.runtime->run_for(15s);
     CHECK(test.backend->claims.size() == 1);
     CHECK_FALSE(waiting.attempt.error);
-    test.backend->answer(test.backend->claims, test.grant(3s));
-    test.runtime->run_ready();
+    test.grant_claim(3s);
     CHECK(waiting.attempt.error == error_code());
     CHECK(waiting.attempt.holding.valid());
 }

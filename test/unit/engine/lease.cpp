@@ -33,10 +33,7 @@ struct HeldLease : ScriptedStore {
         : lock(std::in_place, *store, LockConfig{"k", 3s, options})
     {
         Attempt<Lease> attempt;
-        attempt.start(*lock);
-        runtime->run_ready();
-        backend->answer(backend->claims, grant(3s));
-        runtime->run_ready();
+        acquire_at_once(attempt, *lock, 3s);
         REQUIRE(attempt.error == error_code());
         lease = std::move(attempt.holding);
         token = lease.token();
@@ -375,10 +372,7 @@ TEST_CASE("one lease whose renewal fails does not touch another")
     HeldLease test;
     Lock const other(*test.store, {.key = "other", .ttl = 3s});
     Attempt<Lease> attempt;
-    attempt.start(other);
-    test.runtime->run_ready();
-    test.backend->answer(test.backend->claims, test.grant(3s));
-    test.runtime->run_ready();
+    test.acquire_at_once(attempt, other, 3s);
     test.runtime->run_for(1s);
     REQUIRE(test.backend->renewals.size() == 2);
     auto const first = test.backend->answer(test.backend->renewals, NotOwner{});
@@ -490,9 +484,7 @@ TEST_CASE("the store closes when the last object that uses it is gone, and not b
     test.lease = Lease();
     test.runtime->run_ready();
     CHECK(test.backend->shutdowns == 0);
-    REQUIRE(test.backend->releases.size() == 1);
-    test.backend->answer(test.backend->releases, Released{});
-    test.runtime->run_ready();
+    test.answer_release();
     CHECK(test.backend->shutdowns == 1);
     // a token may outlive everything
     CHECK(test.token.reason() == CancelReason::released);

@@ -12,8 +12,6 @@
 namespace tenure::test
 {
 
-namespace asio = boost::asio;
-
 using namespace std::chrono_literals;
 
 namespace
@@ -42,28 +40,43 @@ struct LineTest : ScriptedStore {
         backend->watch_handler(event);
         runtime->run_ready();
     }
-    /** An acquisition that has found the key held and stands in line. */
-    void line_up(Attempt<Lease>& attempt, AcquireOptions const& options = {})
+    void begin(Attempt<Lease>& attempt, AcquireOptions const& options = {})
     {
         attempt.start(lock, options);
         runtime->run_ready();
+    }
+    /** An acquisition that has found the key held and stands in line. */
+    void line_up(Attempt<Lease>& attempt, AcquireOptions const& options = {})
+    {
+        begin(attempt, options);
         CHECK(answer_claim(Busy{}) == Waits::no);
         notify(WatchEvent::in_force);
         CHECK(answer_claim(Busy{}) == Waits::in_line);
         REQUIRE(backend->claims.empty());
     }
-    /** Ends before the test does, which its handler belongs to. */
-    void give_up(Attempt<Lease>& attempt)
+    /** Tries in vain until the backoff of a waiter is longer than a grace. */
+    void lengthen_backoff()
+    {
+        for (int round = 0; round < 5; ++round) {
+            notify(WatchEvent::hint);
+            (void)answer_claim(Busy{});
+        }
+    }
+    void cancel(Attempt<Lease>& attempt)
     {
         attempt.cancel.emit(asio::cancellation_type::terminal);
         runtime->run_ready();
+    }
+    /** Ends before the test does, which its handler belongs to. */
+    void give_up(Attempt<Lease>& attempt)
+    {
+        cancel(attempt);
         CHECK(attempt.error == make_error_code(asio::error::operation_aborted));
     }
     /** An acquisition that holds the key while others may wait. */
     void hold(Attempt<Lease>& attempt)
     {
-        attempt.start(lock);
-        runtime->run_ready();
+        begin(attempt);
         (void)answer_claim(grant(3s));
         REQUIRE(attempt.error == error_code());
     }
@@ -86,19 +99,39 @@ struct LineTest : ScriptedStore {
     }
 };
 
+/** An acquisition that has found the key held, and stands in line. */
+struct WaiterTest : LineTest {
+    explicit WaiterTest(AcquireOptions const& options = {}) { line_up(waiter, options); }
+
+    Attempt<Lease> waiter;
+
+    /** The waiter's turn comes while a claim is under way, which finds the key held. */
+    void turn_during_claim()
+    {
+        notify(WatchEvent::hint);
+        notify(WatchEvent::our_turn);
+        REQUIRE(backend->claims.size() == 1);
+        CHECK(answer_claim(Busy{}) == Waits::in_line);
+    }
+    /** The waiter's turn comes, and it gets the key. */
+    void take_turn()
+    {
+        notify(WatchEvent::our_turn);
+        (void)answer_claim(grant(3s));
+    }
+};
+
 } // namespace
 
 TEST_CASE("a waiter stands in line from its second claim on, and in front once a release has named it")
 {
-    LineTest test;
-    Attempt<Lease> attempt;
-    test.line_up(attempt);
+    WaiterTest test;
     test.notify(WatchEvent::our_turn);
     REQUIRE(test.backend->claims.size() == 1);
     SECTION("the key is its")
     {
         CHECK(test.answer_claim(test.grant(3s)) == Waits::in_front);
-        CHECK(attempt.error == error_code());
+        CHECK(test.waiter.error == error_code());
         CHECK(test.backend->lines_left == 0);
     }
     SECTION("another claim was faster")
@@ -117,13 +150,8 @@ TEST_CASE("a waiter stands in line from its second claim on, and in front once a
 
 TEST_CASE("a turn that comes while a claim is under way is taken right after the answer")
 {
-    LineTest test;
-    Attempt<Lease> attempt;
-    test.line_up(attempt);
-    test.notify(WatchEvent::hint);
-    test.notify(WatchEvent::our_turn);
-    REQUIRE(test.backend->claims.size() == 1);
-    CHECK(test.answer_claim(Busy{}) == Waits::in_line);
+    WaiterTest test;
+    test.turn_during_claim();
     REQUIRE(test.backend->claims.size() == 1);
     CHECK(test.answer_claim(Busy{}) == Waits::in_front);
     CHECK(test.backend->claims.empty());
@@ -131,15 +159,11 @@ TEST_CASE("a turn that comes while a claim is under way is taken right after the
 
 TEST_CASE("a turn that comes while an acquisition's first claim stands in line is taken right after the answer")
 {
-    LineTest test;
-    Attempt<Lease> first;
-    test.line_up(first);
-    test.notify(WatchEvent::our_turn);
-    (void)test.answer_claim(test.grant(3s));
+    WaiterTest test;
+    test.take_turn();
     Attempt<Lease> second;
     auto const begin = [&] {
-        second.start(test.lock);
-        test.runtime->run_ready();
+        test.begin(second);
         REQUIRE(test.backend->claims.size() == 1);
     };
     SECTION("while it is under way")
@@ -167,23 +191,15 @@ TEST_CASE("a turn that comes while an acquisition's first claim stands in line i
 
 TEST_CASE("a waiter holds back while others were named, and then asks")
 {
-    LineTest test;
-    Attempt<Lease> attempt;
-    test.line_up(attempt);
-    // so that its backoff is longer than a grace
-    for (int round = 0; round < 5; ++round) {
-        test.notify(WatchEvent::hint);
-        (void)test.answer_claim(Busy{});
-    }
+    WaiterTest test;
+    test.lengthen_backoff();
     test.notify(WatchEvent::others_turn);
     test.check_that_it_holds_back();
 }
 
 TEST_CASE("the time for others grows with the time that claims take")
 {
-    LineTest test;
-    Attempt<Lease> attempt;
-    test.line_up(attempt);
+    WaiterTest test;
     for (int round = 0; round < 40; ++round) {
         test.notify(WatchEvent::hint);
         test.runtime->run_for(20ms);
@@ -220,31 +236,24 @@ TEST_CASE("without a line, or without notifications, no store joins it")
 
 TEST_CASE("the last waiter that gives up takes the store out of the line")
 {
-    LineTest test;
-    Attempt<Lease> first;
+    WaiterTest test;
     Attempt<Lease> second;
-    test.line_up(first);
-    second.start(test.lock);
-    test.runtime->run_ready();
-    first.cancel.emit(asio::cancellation_type::terminal);
-    test.runtime->run_ready();
+    test.begin(second);
+    test.cancel(test.waiter);
     // the next one goes on in its place
     CHECK(test.backend->lines_left == 0);
     CHECK(test.answer_claim(Busy{}) == Waits::in_line);
-    second.cancel.emit(asio::cancellation_type::terminal);
-    test.runtime->run_ready();
+    test.cancel(second);
     CHECK(test.backend->lines_left == 1);
 }
 
 TEST_CASE("a waiter that the end of the store ends leaves the line before the store is shut down")
 {
-    LineTest test;
-    Attempt<Lease> waiting;
-    test.line_up(waiting);
+    WaiterTest test;
     std::optional<error_code> closed;
     test.store->async_close(60s, [&](error_code error) { closed = error; });
     test.runtime->run_ready();
-    CHECK(waiting.error == make_error_code(errc::closed));
+    CHECK(test.waiter.error == make_error_code(errc::closed));
     CHECK(closed == error_code());
     CHECK(test.backend->shutdowns == 1);
     CHECK(test.backend->lines_left == 1);
@@ -253,36 +262,30 @@ TEST_CASE("a waiter that the end of the store ends leaves the line before the st
 
 TEST_CASE("a wait that is over takes the store out of the line, and one that ends with a grant has left already")
 {
-    LineTest test;
-    Attempt<Lease> attempt;
-    test.line_up(attempt, {.wait = 1s});
+    WaiterTest test({.wait = 1s});
     SECTION("timed out")
     {
-        while (!attempt.error) {
+        while (!test.waiter.error) {
             test.runtime->run_for(5ms);
             while (!test.backend->claims.empty())
                 (void)test.answer_claim(Busy{});
         }
-        CHECK(attempt.error == make_error_code(errc::timed_out));
+        CHECK(test.waiter.error == make_error_code(errc::timed_out));
         CHECK(test.backend->lines_left == 1);
     }
     SECTION("granted")
     {
-        test.notify(WatchEvent::our_turn);
-        (void)test.answer_claim(test.grant(3s));
-        CHECK(attempt.error == error_code());
+        test.take_turn();
+        CHECK(test.waiter.error == error_code());
         CHECK(test.backend->lines_left == 0);
     }
 }
 
 TEST_CASE("a claim that stands in line and is answered after its acquisition gave up leaves no place behind")
 {
-    LineTest test;
-    Attempt<Lease> attempt;
-    test.line_up(attempt);
+    WaiterTest test;
     test.notify(WatchEvent::hint);
-    attempt.cancel.emit(asio::cancellation_type::terminal);
-    test.runtime->run_ready();
+    test.cancel(test.waiter);
     CHECK(test.backend->lines_left == 1);
     (void)test.answer_claim(Busy{});
     CHECK(test.backend->lines_left == 2);
@@ -290,17 +293,13 @@ TEST_CASE("a claim that stands in line and is answered after its acquisition gav
 
 TEST_CASE("a turn that ends with the last waiter is lost: later acquisitions join the line")
 {
-    LineTest test;
-    Attempt<Lease> first;
-    test.line_up(first);
+    WaiterTest test;
     test.notify(WatchEvent::our_turn);
     CHECK(test.answer_claim(Failure::refused(make_error_code(errc::store_refused), "READONLY")) == Waits::in_front);
-    first.cancel.emit(asio::cancellation_type::terminal);
-    test.runtime->run_ready();
+    test.cancel(test.waiter);
     CHECK(test.backend->lines_left == 1);
     Attempt<Lease> second;
-    second.start(test.lock);
-    test.runtime->run_ready();
+    test.begin(second);
     CHECK(test.answer_claim(Busy{}) == Waits::in_line);
     test.notify(WatchEvent::hint);
     CHECK(test.answer_claim(Busy{}) == Waits::in_line);
@@ -308,23 +307,17 @@ TEST_CASE("a turn that ends with the last waiter is lost: later acquisitions joi
 
 TEST_CASE("a claim that was under way when the store was named leaves no place behind")
 {
-    LineTest test;
-    Attempt<Lease> attempt;
-    test.line_up(attempt);
-    test.notify(WatchEvent::hint);
-    test.notify(WatchEvent::our_turn);
-    // it may have come to the store before the release, or after another store's claim that followed it
-    CHECK(test.answer_claim(Busy{}) == Waits::in_line);
+    WaiterTest test;
+    // this claim may have come to the store before the release, or after another store's claim that followed it
+    test.turn_during_claim();
     CHECK(test.answer_claim(test.grant(3s)) == Waits::in_front);
-    CHECK(attempt.error == error_code());
+    CHECK(test.waiter.error == error_code());
     CHECK(test.backend->lines_left == 1);
 }
 
 TEST_CASE("where news stop coming, the store leaves the line")
 {
-    LineTest test;
-    Attempt<Lease> attempt;
-    test.line_up(attempt);
+    WaiterTest test;
     test.notify(WatchEvent::unavailable);
     CHECK(test.backend->lines_left == 1);
     test.runtime->run_for(1s);
@@ -333,25 +326,19 @@ TEST_CASE("where news stop coming, the store leaves the line")
 
 TEST_CASE("while others are known to wait, the first claim of an acquisition stands in line")
 {
-    LineTest test;
-    Attempt<Lease> first;
-    test.line_up(first);
-    test.notify(WatchEvent::our_turn);
-    (void)test.answer_claim(test.grant(3s));
+    WaiterTest test;
+    test.take_turn();
     Attempt<Lease> second;
-    second.start(test.lock);
-    test.runtime->run_ready();
+    test.begin(second);
     SECTION("a waiter's")
     {
         CHECK(test.answer_claim(Busy{}) == Waits::in_line);
-        second.cancel.emit(asio::cancellation_type::terminal);
-        test.runtime->run_ready();
+        test.cancel(second);
         CHECK(test.backend->lines_left == 1);
     }
     SECTION("one that gives up before the answer")
     {
-        second.cancel.emit(asio::cancellation_type::terminal);
-        test.runtime->run_ready();
+        test.cancel(second);
         CHECK(test.backend->lines_left == 1);
     }
     SECTION("but no single try's")
@@ -375,8 +362,7 @@ TEST_CASE("after a release that named another store, this store's acquisitions h
     {
         test.release(holder, true);
         Attempt<Lease> next;
-        next.start(test.lock);
-        test.runtime->run_ready();
+        test.begin(next);
         test.check_that_it_holds_back();
         (void)test.answer_claim(test.grant(3s));
         CHECK(next.error == error_code());
@@ -385,10 +371,7 @@ TEST_CASE("after a release that named another store, this store's acquisitions h
     {
         Attempt<Lease> waiter;
         test.line_up(waiter);
-        for (int round = 0; round < 5; ++round) {
-            test.notify(WatchEvent::hint);
-            (void)test.answer_claim(Busy{});
-        }
+        test.lengthen_backoff();
         test.release(holder, true);
         test.check_that_it_holds_back();
         test.give_up(waiter);
@@ -405,8 +388,7 @@ TEST_CASE("after a release that named another store, this store's acquisitions h
         test.release(holder, true);
         test.runtime->run_for(longest_grace);
         Attempt<Lease> next;
-        next.start(test.lock);
-        test.runtime->run_ready();
+        test.begin(next);
         CHECK(test.backend->claims.size() == 1);
         test.give_up(next);
     }
@@ -414,8 +396,7 @@ TEST_CASE("after a release that named another store, this store's acquisitions h
     {
         test.release(holder, false);
         Attempt<Lease> next;
-        next.start(test.lock);
-        test.runtime->run_ready();
+        test.begin(next);
         CHECK(test.backend->claims.size() == 1);
         test.give_up(next);
     }
@@ -432,8 +413,7 @@ TEST_CASE("while others are known to wait, an acquisition lets a release of its 
     // as in a loop: the lease is destroyed, which releases in the background, and the next acquisition begins
     holder.holding = Lease();
     Attempt<Lease> next;
-    next.start(test.lock);
-    test.runtime->run_ready();
+    test.begin(next);
     REQUIRE(test.backend->releases.size() == 1);
     REQUIRE(test.backend->claims.empty());
     SECTION("it names another: that one goes first")
@@ -464,8 +444,7 @@ TEST_CASE("if no other store was named recently, an acquisition does not wait fo
     test.hold(holder);
     holder.holding = Lease();
     Attempt<Lease> next;
-    next.start(test.lock);
-    test.runtime->run_ready();
+    test.begin(next);
     CHECK(test.backend->releases.size() == 1);
     CHECK(test.backend->claims.size() == 1);
 }

@@ -233,23 +233,22 @@ TEST_CASE("a hand-over counts from the release to the grant of the waiter", "[me
     test.backend->answer(test.backend->claims, Busy{});
     test.runtime->run_ready();
 
+    auto const check_hand_over = [&](std::chrono::milliseconds took) {
+        REQUIRE(test.backend->claims.size() == 1);
+        test.grant_claim(3s);
+        CHECK(test.of("k").hand_over.sum == took);
+    };
     SECTION("of this store")
     {
         test.release(holder, 5ms);
         test.runtime->run_for(7ms);
-        REQUIRE(test.backend->claims.size() == 1);
-        test.backend->answer(test.backend->claims, test.grant(3s));
-        test.runtime->run_ready();
-        CHECK(test.of("k").hand_over.sum == 12ms);
+        check_hand_over(12ms);
     }
     SECTION("of another program, from its notification")
     {
         test.backend->watch_handler(WatchEvent::hint);
         test.runtime->run_for(9ms);
-        REQUIRE(test.backend->claims.size() == 1);
-        test.backend->answer(test.backend->claims, test.grant(3s));
-        test.runtime->run_ready();
-        CHECK(test.of("k").hand_over.sum == 9ms);
+        check_hand_over(9ms);
     }
     SECTION("that another program was faster to take is none")
     {
@@ -257,9 +256,7 @@ TEST_CASE("a hand-over counts from the release to the grant of the waiter", "[me
         test.runtime->run_for(9ms);
         test.backend->answer(test.backend->claims, Busy{.earliest_expiry = 20ms});
         test.runtime->run_for(100ms);
-        REQUIRE_FALSE(test.backend->claims.empty());
-        test.backend->answer(test.backend->claims, test.grant(3s));
-        test.runtime->run_ready();
+        test.grant_claim(3s);
         REQUIRE(waiter.error == error_code());
         CHECK(test.of("k").hand_over.count() == 0);
     }

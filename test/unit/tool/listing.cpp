@@ -43,6 +43,30 @@ SlotListing listing_of(std::vector<KeyState> states)
         std::chrono::system_clock::time_point{}};
 }
 
+/** Lists a slot that is held, and one that is taken without a holder.
+ *  @returns the listing as JSON */
+boost::json::object check_shown_as(KeyState::Kind kind, std::string const& name)
+{
+    auto taken = held(1, "host:12/" + secret);
+    taken.kind = kind;
+    taken.held_for.reset();
+    taken.remaining = 30s;
+    auto const listing = listing_of({held(0, "host:7/" + secret), taken});
+    auto const text = as_table(listing);
+    CHECK_THAT(text, ContainsSubstring("1 of 2 held, 1 " + name));
+    CHECK_THAT(text, ContainsSubstring(":30, last held by host:12"));
+    CHECK_THAT(text, ContainsSubstring(name + " until "));
+    CHECK_THAT(text, !ContainsSubstring(secret));
+    auto const object = boost::json::parse(as_json(listing)).as_object();
+    CHECK(object.at("held").as_int64() == 1);
+    CHECK(object.at(name).as_int64() == 1);
+    auto const& key = object.at("keys").as_array().at(1);
+    CHECK(key.at("state").as_string() == name);
+    CHECK(key.at("last_worker").as_string() == "host:12");
+    CHECK(key.at("until").as_string() == "1970-01-01T00:00:30Z");
+    return object;
+}
+
 } // namespace
 
 TEST_CASE("columns of a table are as wide as their widest cell", "[tool]")
@@ -92,24 +116,8 @@ TEST_CASE(
     "a slot in quarantine is shown as resting, with its end and its last holder, and counts as none that is held",
     "[tool]")
 {
-    auto resting = held(1, "host:12/" + secret);
-    resting.kind = KeyState::Kind::resting;
-    resting.held_for.reset();
-    resting.remaining = 30s;
-    auto const listing = listing_of({held(0, "host:7/" + secret), resting});
-    auto const text = as_table(listing);
-    CHECK_THAT(text, ContainsSubstring("1 of 2 held, 1 resting"));
-    CHECK_THAT(text, ContainsSubstring(":30, last held by host:12"));
-    CHECK_THAT(text, ContainsSubstring("resting until "));
-    CHECK_THAT(text, !ContainsSubstring(secret));
-    auto const object = boost::json::parse(as_json(listing)).as_object();
-    CHECK(object.at("held").as_int64() == 1);
-    CHECK(object.at("resting").as_int64() == 1);
-    auto const& key = object.at("keys").as_array().at(1);
-    CHECK(key.at("state").as_string() == "resting");
-    CHECK(key.at("last_worker").as_string() == "host:12");
-    CHECK(key.at("until").as_string() == "1970-01-01T00:00:30Z");
-    CHECK(key.at("remaining_ms").as_int64() == 30'000);
+    auto const object = check_shown_as(KeyState::Kind::resting, "resting");
+    CHECK(object.at("keys").as_array().at(1).at("remaining_ms").as_int64() == 30'000);
 }
 
 TEST_CASE(
@@ -117,24 +125,8 @@ TEST_CASE(
     "is held",
     "[tool]")
 {
-    auto kept = held(1, "host:12/" + secret);
-    kept.kind = KeyState::Kind::kept;
-    kept.held_for.reset();
-    kept.remaining = 30s;
-    auto const listing = listing_of({held(0, "host:7/" + secret), kept});
-    auto const text = as_table(listing);
-    CHECK_THAT(text, ContainsSubstring("1 of 2 held, 1 kept"));
-    CHECK_THAT(text, ContainsSubstring("kept until "));
-    CHECK_THAT(text, ContainsSubstring(":30, last held by host:12"));
-    CHECK_THAT(text, !ContainsSubstring(secret));
-    auto const object = boost::json::parse(as_json(listing)).as_object();
-    CHECK(object.at("held").as_int64() == 1);
+    auto const object = check_shown_as(KeyState::Kind::kept, "kept");
     CHECK(object.at("resting").as_int64() == 0);
-    CHECK(object.at("kept").as_int64() == 1);
-    auto const& key = object.at("keys").as_array().at(1);
-    CHECK(key.at("state").as_string() == "kept");
-    CHECK(key.at("last_worker").as_string() == "host:12");
-    CHECK(key.at("until").as_string() == "1970-01-01T00:00:30Z");
 }
 
 TEST_CASE("several locks are listed in one table and one object, in the order named", "[tool]")

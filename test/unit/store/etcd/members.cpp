@@ -17,6 +17,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <variant>
@@ -75,6 +76,14 @@ public:
         backend->claim(request, [this](ClaimReply const& reply) { granted += std::holds_alternative<Granted>(reply); });
     }
 
+    /** A request to members of which none answers. */
+    void ask_in_silence()
+    {
+        says.assign(says.size(), Says::nothing);
+        ask();
+        run_for(10ms);
+    }
+
     void run_for(std::chrono::milliseconds time)
     {
         for (auto const end = runtime->now() + time; runtime->now() < end;) {
@@ -121,6 +130,13 @@ private:
     KeyRangePtr range_ = named_key("lock");
 };
 
+EtcdConfig with_connections(std::uint32_t most)
+{
+    EtcdConfig config;
+    config.connections = most;
+    return config;
+}
+
 } // namespace
 
 TEST_CASE("members without a leader are asked in turn, and after all of them comes a pause", "[etcd]")
@@ -159,9 +175,7 @@ TEST_CASE("unanswered requests to other members do not block the member that ans
 {
     // which of them is asked first is up to the client
     for (std::size_t good = 0; good < 3; ++good) {
-        EtcdConfig config;
-        config.connections = 4;
-        ClusterNodes etcd{3, config};
+        ClusterNodes etcd{3, with_connections(4)};
         etcd.says.assign(3, Says::nothing);
         etcd.says[good] = Says::yes;
         // more than there may be connections
@@ -192,12 +206,8 @@ TEST_CASE("a login that a member leaves unanswered is tried at the next one", "[
 
 TEST_CASE("a member that refuses further connections is tried only with pauses beside a working connection", "[etcd]")
 {
-    EtcdConfig config;
-    config.connections = 4;
-    ClusterNodes etcd{1, config};
-    etcd.says.assign(1, Says::nothing);
-    etcd.ask();
-    etcd.run_for(10ms);
+    ClusterNodes etcd{1, with_connections(4)};
+    etcd.ask_in_silence();
     auto const before = etcd.connections;
     etcd.lets_in[0] = false;
     for (int i = 0; i < 3; ++i)
@@ -211,12 +221,8 @@ TEST_CASE("a member that refuses further connections is tried only with pauses b
 
 TEST_CASE("a member that refuses further connections, and then falls silent, does not block the next member", "[etcd]")
 {
-    EtcdConfig config;
-    config.connections = 16;
-    ClusterNodes etcd{2, config};
-    etcd.says.assign(2, Says::nothing);
-    etcd.ask();
-    etcd.run_for(10ms);
+    ClusterNodes etcd{2, with_connections(16)};
+    etcd.ask_in_silence();
     auto const first = etcd.in_use();
     etcd.lets_in[first] = false;
     etcd.says[1 - first] = Says::yes;

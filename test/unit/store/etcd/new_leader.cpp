@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // After an election a held key moves to a lease that the new leader has granted, so that nothing that an earlier one
 // does to the leases it knew can end it. In virtual time, with a gateway that the test plays.
-#include "gateway.hpp"
+#include "key_holder.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -16,11 +16,6 @@ using namespace tenure::test;
 namespace
 {
 
-void elect(EtcdGateway& gateway, int term)
-{
-    gateway.term_of_transactions = gateway.term_of_grants = gateway.term_of_keep_alives = term;
-}
-
 bool renewed(RenewReply const& reply)
 {
     return std::holds_alternative<Renewed>(reply);
@@ -30,38 +25,34 @@ bool renewed(RenewReply const& reply)
 
 TEST_CASE("a key stays with its lease for as long as the leader stays", "[etcd]")
 {
-    EtcdGateway gateway;
-    auto const claim = gateway.held(gateway.claim());
-    auto const lease = gateway.lease_of_key;
+    KeyHolder gateway;
     for (int i = 0; i < 5; ++i) {
-        CHECK(renewed(gateway.renew(claim)));
+        CHECK(renewed(gateway.renew()));
         gateway.run_for(6s);
     }
-    CHECK(gateway.lease_of_key == lease);
+    CHECK(gateway.lease_of_key == gateway.first_lease);
     CHECK(gateway.take("lease/grant") == 1);
     CHECK(gateway.take("lease/revoke") == 0);
 }
 
 TEST_CASE("the renewal that shows another leader moves the key to a lease of that one, once", "[etcd]")
 {
-    EtcdGateway gateway;
-    auto const claim = gateway.held(gateway.claim());
-    auto const earlier = gateway.lease_of_key;
+    KeyHolder gateway;
     elect(gateway, 3);
-    CHECK(renewed(gateway.renew(claim)));
+    CHECK(renewed(gateway.renew()));
     gateway.run_for(10ms);
-    CHECK(gateway.lease_of_key != earlier);
+    CHECK(gateway.lease_of_key != gateway.first_lease);
     CHECK(gateway.take("lease/grant") == 2);
     CHECK(gateway.take("lease/revoke") == 1); // the earlier one bears nothing
 
     auto const later = gateway.lease_of_key;
     for (int i = 0; i < 3; ++i) {
         gateway.run_for(6s);
-        CHECK(renewed(gateway.renew(claim)));
+        CHECK(renewed(gateway.renew()));
     }
     CHECK(gateway.lease_of_key == later);
     CHECK(gateway.take("lease/grant") == 0);
-    CHECK(std::holds_alternative<Released>(gateway.release(claim)));
+    CHECK(std::holds_alternative<Released>(gateway.release()));
     CHECK(gateway.lease_of_key.empty());
 }
 
@@ -81,49 +72,45 @@ TEST_CASE("a lease whose grant was asked for before the election moves too", "[e
 
 TEST_CASE("a move whose answer is lost is found by a later renewal", "[etcd]")
 {
-    EtcdGateway gateway;
-    auto const claim = gateway.held(gateway.claim());
-    auto const earlier = gateway.lease_of_key;
+    KeyHolder gateway;
     elect(gateway, 3);
     gateway.mute = true;
-    CHECK(renewed(gateway.renew(claim)));
+    CHECK(renewed(gateway.renew()));
     gateway.run_for(6s);
-    REQUIRE(gateway.lease_of_key != earlier);
+    REQUIRE(gateway.lease_of_key != gateway.first_lease);
     auto const later = gateway.lease_of_key;
     gateway.mute = false;
     // the keep-alive was for the earlier lease, so this counts from the grant of the one that the key bears
     auto const now = gateway.runtime->now();
-    auto const first = gateway.renew(claim);
+    auto const first = gateway.renew();
     REQUIRE(renewed(first));
     CHECK(std::get<Renewed>(first).since <= now - 6s);
-    auto const second = gateway.renew(claim);
+    auto const second = gateway.renew();
     REQUIRE(renewed(second));
     CHECK(std::get<Renewed>(second).since >= now);
     gateway.run_for(10ms);
     CHECK(gateway.lease_of_key == later);
-    CHECK(std::holds_alternative<Released>(gateway.release(claim)));
+    CHECK(std::holds_alternative<Released>(gateway.release()));
 }
 
 TEST_CASE("a holder relies only on the remaining time of the key if it moves late", "[etcd]")
 {
-    EtcdGateway gateway;
-    auto const claim = gateway.held(gateway.claim());
-    auto const earlier = gateway.lease_of_key;
+    KeyHolder gateway;
     elect(gateway, 3);
     gateway.withheld = "request_put";
     auto const before_grant = gateway.runtime->now();
-    CHECK(renewed(gateway.renew(claim)));
+    CHECK(renewed(gateway.renew()));
     gateway.run_for(10ms);
     auto const after_grant = gateway.runtime->now();
     REQUIRE(gateway.take("lease/grant") == 2);
 
     // the put may still come, and its lease counts from its grant
     gateway.run_for(300ms);
-    auto const second = gateway.renew(claim);
+    auto const second = gateway.renew();
     REQUIRE(renewed(second));
     CHECK(std::get<Renewed>(second).since >= before_grant);
     CHECK(std::get<Renewed>(second).since <= after_grant);
-    CHECK(failed_as(gateway.renew(claim), Failure::Effect::unknown));
+    CHECK(failed_as(gateway.renew(), Failure::Effect::unknown));
 
     SECTION("it comes late, and is found by whoever looks then")
     {
@@ -131,8 +118,8 @@ TEST_CASE("a holder relies only on the remaining time of the key if it moves lat
             if (path == "kv/txn" && !gateway.withheld.empty())
                 gateway.let_go();
         };
-        auto const third = gateway.renew(claim);
-        CHECK(gateway.lease_of_key != earlier);
+        auto const third = gateway.renew();
+        CHECK(gateway.lease_of_key != gateway.first_lease);
         REQUIRE(renewed(third));
         CHECK(std::get<Renewed>(third).since <= after_grant);
     }
@@ -142,11 +129,11 @@ TEST_CASE("a holder relies only on the remaining time of the key if it moves lat
         // the client leaves the connection that has not answered, and uses another one by now
         gateway.run_for(5s);
         auto const now = gateway.runtime->now();
-        auto const third = gateway.renew(claim);
+        auto const third = gateway.renew();
         REQUIRE(renewed(third));
         CHECK(std::get<Renewed>(third).since >= now);
         auto const moved_to = gateway.lease_of_key;
-        CHECK(moved_to != earlier);
+        CHECK(moved_to != gateway.first_lease);
         gateway.let_go();
         gateway.run_for(10ms);
         CHECK(gateway.lease_of_key == moved_to);
@@ -154,35 +141,35 @@ TEST_CASE("a holder relies only on the remaining time of the key if it moves lat
     SECTION("it comes before the next move, whose lease has no use then")
     {
         gateway.run_for(5s);
-        gateway.begin_renewal(claim, EtcdGateway::ttl);
+        gateway.begin_renewal(gateway.claimed, EtcdGateway::ttl);
         REQUIRE(gateway.take("lease/grant") == 1);
         gateway.let_go();
         auto const moved_to = gateway.lease_of_key;
-        CHECK(moved_to != earlier);
+        CHECK(moved_to != gateway.first_lease);
         gateway.run_for(10ms);
         CHECK(gateway.lease_of_key == moved_to);
     }
     auto const now = gateway.runtime->now();
-    auto const last = gateway.renew(claim);
+    auto const last = gateway.renew();
     REQUIRE(renewed(last));
     CHECK(std::get<Renewed>(last).since >= now);
 }
 
 TEST_CASE("a renewal that cannot make an open move void is worth what that one leaves of it", "[etcd]")
 {
-    EtcdGateway gateway;
-    auto const claim = gateway.held(gateway.claim());
+    KeyHolder gateway;
     elect(gateway, 3);
     gateway.withheld = "request_put";
-    CHECK(renewed(gateway.renew(claim)));
+    CHECK(renewed(gateway.renew()));
     gateway.run_for(10ms);
     auto const after_grant = gateway.runtime->now();
     gateway.run_for(6s);
     auto const began = gateway.runtime->now();
     gateway.withheld = "lease/grant";
     std::optional<RenewReply> reply;
-    renew_one(
-        *gateway.backend, {claim, EtcdGateway::ttl, began + 5s}, [&](RenewReply answer) { reply = std::move(answer); });
+    renew_one(*gateway.backend, {gateway.claimed, EtcdGateway::ttl, began + 5s}, [&](RenewReply answer) {
+        reply = std::move(answer);
+    });
     gateway.run_for(1s);
     CHECK_FALSE(reply);
     gateway.run_for(12s);
@@ -193,13 +180,12 @@ TEST_CASE("a renewal that cannot make an open move void is worth what that one l
 
 TEST_CASE("a move to a shorter lease that is still open is made void by another one", "[etcd]")
 {
-    EtcdGateway gateway;
-    auto const claim = gateway.held(gateway.claim());
+    KeyHolder gateway;
     gateway.withheld = "request_put";
-    gateway.begin_renewal(claim, 5s);
+    gateway.begin_renewal(gateway.claimed, 5s);
     gateway.withheld = "nothing";
     auto const now = gateway.runtime->now();
-    auto const reply = gateway.renew(claim);
+    auto const reply = gateway.renew();
     REQUIRE(renewed(reply));
     CHECK(std::get<Renewed>(reply).since >= now);
     auto const moved_to = gateway.lease_of_key;
@@ -210,13 +196,12 @@ TEST_CASE("a move to a shorter lease that is still open is made void by another 
 
 TEST_CASE("a renewal with another ttl, shorter or longer, moves the key", "[etcd]")
 {
-    EtcdGateway gateway;
-    auto const claim = gateway.held(gateway.claim());
+    KeyHolder gateway;
     auto bears = gateway.lease_of_key;
     for (auto const ttl : {5s, 60s}) {
         gateway.run_for(1s);
         auto const now = gateway.runtime->now();
-        auto const reply = gateway.renew(claim, ttl);
+        auto const reply = gateway.renew(gateway.claimed, ttl);
         REQUIRE(renewed(reply));
         CHECK(std::get<Renewed>(reply).ttl == ttl);
         CHECK(std::get<Renewed>(reply).since >= now);
@@ -226,71 +211,66 @@ TEST_CASE("a renewal with another ttl, shorter or longer, moves the key", "[etcd
 
 TEST_CASE("a shorter lease that was granted slowly is not used when its holder has asked for more since", "[etcd]")
 {
-    EtcdGateway gateway;
-    auto const claim = gateway.held(gateway.claim());
-    auto const earlier = gateway.lease_of_key;
+    KeyHolder gateway;
     gateway.withheld = "lease/grant";
-    gateway.begin_renewal(claim, 5s);
-    CHECK(renewed(gateway.renew(claim)));
+    gateway.begin_renewal(gateway.claimed, 5s);
+    CHECK(renewed(gateway.renew()));
     gateway.let_go();
     gateway.run_for(10ms);
-    CHECK(gateway.lease_of_key == earlier);
+    CHECK(gateway.lease_of_key == gateway.first_lease);
     CHECK(gateway.take("lease/revoke") == 1);
 }
 
 TEST_CASE("a lease that was granted too slowly for what is counted on by then is not used", "[etcd]")
 {
-    EtcdGateway gateway;
-    auto const claim = gateway.held(gateway.claim());
-    auto const earlier = gateway.lease_of_key;
+    KeyHolder gateway;
     elect(gateway, 3);
     gateway.withheld = "lease/grant";
-    CHECK(renewed(gateway.renew(claim)));
+    CHECK(renewed(gateway.renew()));
     gateway.run_for(300ms);
     auto const now = gateway.runtime->now();
-    auto const second = gateway.renew(claim);
+    auto const second = gateway.renew();
     REQUIRE(renewed(second));
     CHECK(std::get<Renewed>(second).since >= now);
     gateway.let_go();
     gateway.run_for(10ms);
-    CHECK(gateway.lease_of_key == earlier);
+    CHECK(gateway.lease_of_key == gateway.first_lease);
     CHECK(gateway.take("lease/revoke") == 1);
     // a later renewal tries again, but not soon
     gateway.run_for(6s);
-    CHECK(renewed(gateway.renew(claim)));
+    CHECK(renewed(gateway.renew()));
     gateway.run_for(10ms);
-    CHECK(gateway.lease_of_key == earlier);
+    CHECK(gateway.lease_of_key == gateway.first_lease);
     gateway.run_for(EtcdGateway::ttl);
-    CHECK(renewed(gateway.renew(claim)));
+    CHECK(renewed(gateway.renew()));
     gateway.run_for(10ms);
-    CHECK(gateway.lease_of_key != earlier);
+    CHECK(gateway.lease_of_key != gateway.first_lease);
 }
 
 TEST_CASE("a key that is released while it moves is released, and leaves no lease behind", "[etcd]")
 {
-    EtcdGateway gateway;
-    auto const claim = gateway.held(gateway.claim());
+    KeyHolder gateway;
     elect(gateway, 3);
     SECTION("before it is put")
     {
         gateway.on_request = [&](std::string const& path) {
             if (path == "lease/grant")
-                claim->mark.ended = true;
+                gateway.claimed->mark.ended = true;
         };
-        CHECK(renewed(gateway.renew(claim)));
+        CHECK(renewed(gateway.renew()));
         gateway.run_for(10ms);
         CHECK(gateway.last_transaction.find("request_put") == std::string::npos);
-        CHECK(std::holds_alternative<Released>(gateway.release(claim)));
+        CHECK(std::holds_alternative<Released>(gateway.release()));
         // the one that was granted for nothing
         CHECK(gateway.take("lease/revoke") == 1);
     }
     SECTION("when nobody has heard whether it was put")
     {
         gateway.mute = true;
-        CHECK(renewed(gateway.renew(claim)));
+        CHECK(renewed(gateway.renew()));
         gateway.run_for(100ms);
-        claim->mark.ended = true;
-        CHECK(std::holds_alternative<Released>(gateway.release(claim)));
+        gateway.claimed->mark.ended = true;
+        CHECK(std::holds_alternative<Released>(gateway.release()));
         gateway.run_for(10ms);
         CHECK(gateway.take("lease/revoke") == 2);
     }

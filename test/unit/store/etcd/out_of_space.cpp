@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // A member that has no space left looks at it twice: before it proposes a write, and when it has carried one out, which
 // it then refuses in the same words. In virtual time, with a gateway that the test plays.
-#include "gateway.hpp"
+#include "key_holder.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -27,17 +27,15 @@ TEST_CASE("a claim that was refused for want of space may have the key, and its 
 
 TEST_CASE("the lease of a move that was refused for want of space is not revoked under the key", "[etcd]")
 {
-    EtcdGateway gateway;
-    auto const claim = gateway.held(gateway.claim());
-    auto const earlier = gateway.lease_of_key;
-    gateway.term_of_transactions = gateway.term_of_grants = gateway.term_of_keep_alives = 3;
+    KeyHolder gateway;
+    elect(gateway, 3);
     gateway.out_of_space = true;
-    CHECK(std::holds_alternative<Renewed>(gateway.renew(claim)));
+    CHECK(std::holds_alternative<Renewed>(gateway.renew()));
     gateway.run_for(10ms);
-    REQUIRE(gateway.lease_of_key != earlier);
+    REQUIRE(gateway.lease_of_key != gateway.first_lease);
     CHECK(gateway.take("lease/revoke") == 0);
     gateway.out_of_space = false;
     // found on the lease that it has moved to
-    CHECK(std::holds_alternative<Renewed>(gateway.renew(claim)));
-    CHECK(std::holds_alternative<Released>(gateway.release(claim)));
+    CHECK(std::holds_alternative<Renewed>(gateway.renew()));
+    CHECK(std::holds_alternative<Released>(gateway.release()));
 }

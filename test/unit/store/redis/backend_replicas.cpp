@@ -148,11 +148,8 @@ TEST_CASE("releases, looks and evictions have a connection of their own", "[redi
 {
     ReplicasSetting setting;
     setting.connect();
-    auto claim = std::make_shared<Claim>();
-    claim->range = named_key("a");
-    claim->owner = "me/1";
     auto const released =
-        setting.ask(&Backend::release, ReleaseRequest{std::move(claim), setting.runtime->now() + 1s, true});
+        setting.ask(&Backend::release, ReleaseRequest{setting.held(named_key("a")), setting.runtime->now() + 1s, true});
     setting.runtime->run_ready();
     CHECK(setting.connection().sent.empty());
     REQUIRE(setting.connections.made.size() == 2);
@@ -166,9 +163,7 @@ TEST_CASE("a release or withdrawal over a connection that is not made yet is als
 {
     ReplicasSetting setting;
     setting.connect();
-    auto claim = std::make_shared<Claim>();
-    claim->range = named_key("a");
-    claim->owner = "me/1";
+    auto claim = setting.held(named_key("a"));
     SECTION("a release")
     {
         setting.ask(&Backend::release, ReleaseRequest{std::move(claim), setting.runtime->now() + 1s, true});

@@ -44,6 +44,13 @@ struct RequestsSetting : BackendFixture {
         REQUIRE(reply->has_value());
         connection().sent.clear();
     }
+    /** How many keys the script gets that releases "a". */
+    [[nodiscard]] std::string keys_of_release(Instant limit)
+    {
+        static_cast<void>(ask(&Backend::release, ReleaseRequest{held("a"), limit, true}));
+        runtime->run_ready();
+        return connection().sent.back().words.at(2);
+    }
     [[nodiscard]] static ClaimPtr held(std::string key) { return BackendFixture::held(named_key(std::move(key))); }
 };
 
@@ -167,11 +174,20 @@ TEST_CASE(
     };
     auto& connection = setting.connection();
 
+    // the only command without an answer asks for the whole range
+    auto grant_in_whole_range = [&](std::size_t command, long index) {
+        REQUIRE(connection.unanswered() == 1);
+        CHECK(setting.words(command).at(2) == "600");
+        connection.answer(grant(index));
+    };
+    auto answer_parts = [&] {
+        for (long const held : {128L, 128L, 127L, 128L, 10L})
+            connection.answer(Value::integer(held));
+    };
+
     // nothing is known: one call over the whole range
     auto reply = claim();
-    REQUIRE(connection.unanswered() == 1);
-    CHECK(setting.words(0).at(2) == "600");
-    connection.answer(grant(300));
+    grant_in_whole_range(0, 300);
     CHECK(std::get<Granted>(reply->value()).index == 300);
     connection.sent.clear();
 
@@ -184,8 +200,7 @@ TEST_CASE(
     CHECK(setting.words(4).size() == 89);
     for (std::size_t i = 0; i < 5; ++i)
         CHECK(connection.sent.at(i).with_next == (i < 4));
-    for (long const held : {128L, 128L, 127L, 128L, 10L})
-        connection.answer(Value::integer(held));
+    answer_parts();
     REQUIRE(connection.unanswered() == 1);
     CHECK(setting.words(5).at(2) == "128");
     CHECK(setting.words(5).at(3) == "p256");
@@ -197,19 +212,14 @@ TEST_CASE(
     SECTION("somebody else is faster: the whole range is asked for in one step")
     {
         reply = claim();
-        for (long const held : {128L, 128L, 127L, 128L, 10L})
-            connection.answer(Value::integer(held));
+        answer_parts();
         connection.answer(Value::list(Type::array, {Value::integer(-1)}));
-        REQUIRE(connection.unanswered() == 1);
-        CHECK(setting.words(6).at(2) == "600");
-        connection.answer(grant(5));
+        grant_in_whole_range(6, 5);
         CHECK(std::get<Granted>(reply->value()).index == 5);
         connection.sent.clear();
         // and the first part has gaps again
         reply = claim();
-        REQUIRE(connection.unanswered() == 1);
-        CHECK(setting.words(0).at(2) == "600");
-        connection.answer(grant(6));
+        grant_in_whole_range(0, 6);
     }
     SECTION("no part has a gap, or the server does not tell: the whole range decides")
     {
@@ -237,9 +247,7 @@ TEST_CASE(
         request.earliest_attempt = setting.runtime->now();
         reply = setting.ask(&Backend::claim, std::move(request));
         setting.runtime->run_ready();
-        REQUIRE(connection.unanswered() == 1);
-        CHECK(setting.words(0).at(2) == "600");
-        connection.answer(grant(1));
+        grant_in_whole_range(0, 1);
     }
 }
 
@@ -468,22 +476,17 @@ TEST_CASE("publishing is not asked for again on a connection where it was refuse
     RequestsSetting setting;
     setting.connect();
     auto const limit = setting.runtime->now() + 5s;
-    auto const keys_of_release = [&] {
-        static_cast<void>(setting.ask(&Backend::release, ReleaseRequest{setting.held("a"), limit, true}));
-        setting.runtime->run_ready();
-        return setting.connection().sent.back().words.at(2);
-    };
     auto const refusal = [] {
         return list(
             {Value::text("1\n!NOPERM this user has no permissions to access one of the channels"), Value::text("1")});
     };
-    CHECK(keys_of_release() == "3");
+    CHECK(setting.keys_of_release(limit) == "3");
     setting.connection().answer(refusal());
     CHECK(setting.runtime->logged("may not announce releases on {a}:free") == 1);
-    CHECK(keys_of_release() == "1");
+    CHECK(setting.keys_of_release(limit) == "1");
     setting.connection().answer(Value::text("1"));
     setting.connection().become(ConnectionState::ready);
-    CHECK(keys_of_release() == "3");
+    CHECK(setting.keys_of_release(limit) == "3");
     setting.connection().answer(refusal());
     CHECK(setting.runtime->logged("may not announce releases") == 1);
 }
@@ -518,11 +521,6 @@ TEST_CASE("where the line is refused, releases announce blindly for the rest of 
     RequestsSetting setting;
     setting.connect();
     auto const limit = setting.runtime->now() + 5s;
-    auto const keys_of_release = [&] {
-        static_cast<void>(setting.ask(&Backend::release, ReleaseRequest{setting.held("a"), limit, true}));
-        setting.runtime->run_ready();
-        return setting.connection().sent.back().words.at(2);
-    };
     auto const keys_of_withdrawal = [&] {
         static_cast<void>(setting.ask(&Backend::withdraw, WithdrawRequest{named_key("a"), "me/1", limit, true}));
         return setting.connection().sent.back().words.at(2);
@@ -533,14 +531,14 @@ TEST_CASE("where the line is refused, releases announce blindly for the rest of 
         CHECK(setting.connection().sent.back().words == Words{"PUBLISH", "{a}:free", "1"});
         setting.connection().answer(Value::integer(0));
     };
-    CHECK(keys_of_release() == "3");
+    CHECK(setting.keys_of_release(limit) == "3");
     // another program's key, a slot on the move: this release alone
     setting.connection().answer(noted("WRONGTYPE Operation against a key holding the wrong kind of value"));
     CHECK(keys_of_withdrawal() == "3");
     setting.connection().answer(refusal);
     CHECK(setting.runtime->logged("may not use the line of waiters {a}:waiting") == 1);
     CHECK(setting.runtime->logged("~{a}:waiting and ~{a}:watched (NOPERM this user") == 1);
-    CHECK(keys_of_release() == "1");
+    CHECK(setting.keys_of_release(limit) == "1");
     setting.connection().answer(Value::text("1"));
     is_announced();
     CHECK(keys_of_withdrawal() == "1");
@@ -550,7 +548,7 @@ TEST_CASE("where the line is refused, releases announce blindly for the rest of 
     CHECK(setting.connection().unanswered() == 0);
 
     setting.connection().become(ConnectionState::ready);
-    CHECK(keys_of_release() == "3");
+    CHECK(setting.keys_of_release(limit) == "3");
     setting.connection().answer(refusal);
     CHECK(setting.runtime->logged("may not use the line of waiters") == 1);
 }

@@ -42,6 +42,18 @@ struct RouteSetting {
     [[nodiscard]] FakeConnection& connection(std::size_t index) { return *connections.made.at(index); }
 };
 
+/** Both connections wait for an answer. */
+struct SilentServer : RouteSetting {
+    SilentServer()
+    {
+        link->shortest_ttl(600ms);
+        link->note_ttl(10s);
+        send();
+        runtime->run_for(200ms);
+        send();
+    }
+};
+
 } // namespace
 
 TEST_CASE("nothing is connected before the first request", "[redis][route]")
@@ -151,12 +163,7 @@ TEST_CASE("the first connection is used again if it answers before the second is
 
 TEST_CASE("where both connections are silent the older one makes room, once a second at most", "[redis][route]")
 {
-    RouteSetting setting;
-    setting.link->shortest_ttl(600ms);
-    setting.link->note_ttl(10s);
-    setting.send();
-    setting.runtime->run_for(200ms);
-    setting.send();
+    SilentServer setting;
     setting.runtime->run_for(700ms);
     CHECK(setting.connections.made.size() == 2);
     CHECK_FALSE(setting.connection(0).closed);
@@ -187,12 +194,7 @@ TEST_CASE("a server that stays silent makes few lines, however many connections 
 
 TEST_CASE("the first connection is used again if it answers while the second is silent", "[redis][route]")
 {
-    RouteSetting setting;
-    setting.link->shortest_ttl(600ms);
-    setting.link->note_ttl(10s);
-    setting.send();
-    setting.runtime->run_for(200ms);
-    setting.send();
+    SilentServer setting;
     setting.runtime->run_for(600ms);
     setting.connection(0).answer(Value::status("OK"));
     setting.runtime->run_for(200ms);

@@ -54,6 +54,19 @@ struct WatchSetting {
     [[nodiscard]] FakeConnection& last() { return *connections.made.back(); }
 };
 
+/** A watch of channel "x", whose subscription the server refuses in these words. */
+struct RefusedWatch : WatchSetting {
+    explicit RefusedWatch(std::string const& refusal)
+    {
+        watching = watch("x", events);
+        runtime->run_ready();
+        last().answer(Value::error(refusal));
+    }
+
+    Events events;
+    std::unique_ptr<Watch> watching;
+};
+
 } // namespace
 
 TEST_CASE("a channel is subscribed once for all its watchers", "[redis][watch]")
@@ -246,12 +259,8 @@ TEST_CASE("a refused channel is unavailable, to later watchers too, and spoils n
 
 TEST_CASE("a proxy without subscriptions is asked once, and the log says what to let through", "[redis][watch]")
 {
-    WatchSetting setting;
-    Events events;
-    auto a = setting.watch("x", events);
-    setting.runtime->run_ready();
-    setting.last().answer(Value::error("ERR handle request, command 'SUBSCRIBE' is not allowed"));
-    CHECK(events == Events{WatchEvent::unavailable});
+    RefusedWatch setting("ERR handle request, command 'SUBSCRIBE' is not allowed");
+    CHECK(setting.events == Events{WatchEvent::unavailable});
     CHECK(setting.runtime->logged("let the proxy pass SUBSCRIBE") == 1);
     setting.runtime->run_for(1min);
     CHECK(setting.last().sent.size() == 1);
@@ -259,15 +268,11 @@ TEST_CASE("a proxy without subscriptions is asked once, and the log says what to
 
 TEST_CASE("a server that cannot subscribe for now is asked again later", "[redis][watch]")
 {
-    WatchSetting setting;
-    Events events;
-    auto a = setting.watch("x", events);
-    setting.runtime->run_ready();
-    setting.last().answer(Value::error("LOADING Redis is loading the dataset in memory"));
-    CHECK(events.empty());
+    RefusedWatch setting("LOADING Redis is loading the dataset in memory");
+    CHECK(setting.events.empty());
     setting.runtime->run_for(10s);
     setting.last().answer(confirmation("x"));
-    CHECK(events == Events{WatchEvent::in_force});
+    CHECK(setting.events == Events{WatchEvent::in_force});
 }
 
 TEST_CASE(

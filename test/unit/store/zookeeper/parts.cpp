@@ -31,19 +31,25 @@ namespace
 
 constexpr Instant start{1h};
 
+/** Of a session that was created at `start`. */
+SessionLife created_life()
+{
+    SessionLife life{2s};
+    life.created(start);
+    return life;
+}
+
 } // namespace
 
 TEST_CASE("a new session is proven from before it was asked for", "[zookeeper][life]")
 {
-    SessionLife life{2s};
-    life.created(start);
+    auto life = created_life();
     CHECK(life.proven() == start);
 }
 
 TEST_CASE("a write proves what was answered a whole tick before it, and not itself", "[zookeeper][life]")
 {
-    SessionLife life{2s};
-    life.created(start);
+    auto life = created_life();
     life.wrote(start + 5s, start + 5100ms);
     CHECK(life.proven() == start);
     // the first was answered less than a tick before this one was sent
@@ -57,8 +63,7 @@ TEST_CASE("a write proves what was answered a whole tick before it, and not itse
 
 TEST_CASE("a write over a lost connection no longer proves anything", "[zookeeper][life]")
 {
-    SessionLife life{2s};
-    life.created(start);
+    auto life = created_life();
     life.wrote(start + 5s, start + 5100ms);
     life.disconnected();
     life.wrote(start + 20s, start + 20100ms);
@@ -67,8 +72,7 @@ TEST_CASE("a write over a lost connection no longer proves anything", "[zookeepe
 
 TEST_CASE("a connection made anew is proven by the first write that is answered on it", "[zookeeper][life]")
 {
-    SessionLife life{2s};
-    life.created(start);
+    auto life = created_life();
     life.disconnected();
     life.reopened(start + 3s);
     CHECK(life.proven() == start);
@@ -87,8 +91,7 @@ TEST_CASE("a connection made anew is proven by the first write that is answered 
 
 TEST_CASE("validity never moves back", "[zookeeper][life]")
 {
-    SessionLife life{2s};
-    life.created(start);
+    auto life = created_life();
     life.wrote(start + 5s, start + 5100ms);
     life.wrote(start + 9s, start + 9100ms);
     REQUIRE(life.proven() == start + 5s);

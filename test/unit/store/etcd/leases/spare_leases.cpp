@@ -11,6 +11,21 @@
 using namespace tenure;
 using namespace tenure::test;
 
+namespace
+{
+
+/** The key was released, and its lease is kept for the next claim. */
+struct SpareLease : EtcdGateway {
+    /** @param age  how long it has been spare */
+    explicit SpareLease(std::chrono::milliseconds age = 0ms)
+    {
+        release(claim());
+        run_for(age);
+    }
+};
+
+} // namespace
+
 TEST_CASE("a young lease serves the next claim as it is, and counts from its grant", "[etcd]")
 {
     EtcdGateway gateway;
@@ -27,8 +42,7 @@ TEST_CASE("a young lease serves the next claim as it is, and counts from its gra
 
 TEST_CASE("a claim that comes too late for a lease that is there is not answered inside of its call", "[etcd]")
 {
-    EtcdGateway gateway;
-    gateway.release(gateway.claim());
+    SpareLease gateway;
     auto late = gateway.request("me/2");
     late.not_after = gateway.runtime->now();
     bool inside = true;
@@ -133,9 +147,7 @@ TEST_CASE("the lease of a key that a second attempt finds is not spare when the 
 
 TEST_CASE("a spare lease that the server no longer knows is replaced", "[etcd]")
 {
-    EtcdGateway gateway;
-    gateway.release(gateway.claim());
-    gateway.run_for(6s);
+    SpareLease gateway(6s);
     CHECK(gateway.take("lease/grant") == 1);
     gateway.forgotten = true;
     auto const before = gateway.runtime->now();
@@ -146,9 +158,7 @@ TEST_CASE("a spare lease that the server no longer knows is replaced", "[etcd]")
 
 TEST_CASE("an unused spare lease is revoked at half its ttl", "[etcd]")
 {
-    EtcdGateway gateway;
-    gateway.release(gateway.claim());
-    gateway.run_for(9500ms);
+    SpareLease gateway(9500ms);
     CHECK(gateway.take("lease/revoke") == 0);
     gateway.run_for(1s);
     CHECK(gateway.take("lease/revoke") == 1);

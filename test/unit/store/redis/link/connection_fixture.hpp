@@ -75,12 +75,17 @@ public:
         return value;
     }
 
-    /** Lets the attempt under way succeed, login included, and forgets what was written for it. */
-    void become_ready()
+    /** The server accepts the connection under way. */
+    void accept()
     {
         runtime->run_ready();
         stream().accept();
         runtime->run_ready();
+    }
+    /** Lets the attempt under way succeed, login included, and forgets what was written for it. */
+    void become_ready()
+    {
+        accept();
         stream().send(hello_reply);
         // the bytes of the login; requests that waited come after them
         (void)stream().take_received();
@@ -125,6 +130,21 @@ public:
 /** A connection that has logged in. */
 struct OpenConnection : ConnectionFixture {
     OpenConnection() { open(); }
+};
+
+/** A connection whose server reads no more: one request is written, and the next one waits. */
+struct StalledConnection : OpenConnection {
+    StalledConnection()
+    {
+        stream().stalled = true;
+        written = ask(Command("GET", "a"));
+        runtime->run_ready();
+        waiting = ask(Command("GET", "b"));
+        runtime->run_ready();
+    }
+
+    OutcomePtr written;
+    OutcomePtr waiting;
 };
 
 } // namespace tenure::test

@@ -41,6 +41,21 @@ struct RefusedLogin {
     bool fatal;
 };
 
+/** The connection ends at this reply, and nothing more was written. */
+void check_closed_by(ConnectionFixture& test, char const* reply)
+{
+    test.stream().send(reply);
+    CHECK(test.received().empty());
+    CHECK(test.stream().closed);
+}
+
+void check_refused(ConnectionFixture::OutcomePtr const& outcome, errc error, bool fatal)
+{
+    REQUIRE(outcome->has_value());
+    CHECK((*outcome)->error == error);
+    CHECK((*outcome)->fatal == fatal);
+}
+
 } // namespace
 
 TEST_CASE("a connection says HELLO, and requests leave only after the answer")
@@ -151,9 +166,7 @@ TEST_CASE("a refused login lets nothing else out")
     test.runtime->run_ready();
     test.stream().accept();
     (void)test.received();
-    test.stream().send(reply);
-    CHECK(test.received().empty());
-    CHECK(test.stream().closed);
+    check_closed_by(test, reply);
     CHECK(test.connection->state() == (fatal ? ConnectionState::failed : ConnectionState::backing_off));
     CHECK_FALSE(test.connection->last_error().empty());
     if (!fatal) {
@@ -161,10 +174,8 @@ TEST_CASE("a refused login lets nothing else out")
         CHECK_FALSE(outcome->has_value());
         test.runtime->run_while_not([&] { return outcome->has_value(); }, 50ms);
     }
-    REQUIRE(outcome->has_value());
+    check_refused(outcome, error, fatal);
     CHECK((*outcome)->delivery == Delivery::not_sent);
-    CHECK((*outcome)->error == error);
-    CHECK((*outcome)->fatal == fatal);
     CHECK_FALSE((*outcome)->detail.empty());
     CHECK((*outcome)->detail.find("secret") == std::string::npos);
     CHECK(test.runtime->logged("secret") == 0);
@@ -182,18 +193,12 @@ TEST_CASE("the reply to AUTH after a refused HELLO is final")
     INFO(reply);
     ConnectionFixture test(with_password("secret", "worker"));
     auto const outcome = test.ask(Command("SET", "key", "value"), 50ms);
-    test.runtime->run_ready();
-    test.stream().accept();
-    test.runtime->run_ready();
+    test.accept();
     test.stream().send("-NOAUTH Authentication required.\r\n");
     (void)test.received();
-    test.stream().send(reply);
-    CHECK(test.received().empty());
-    CHECK(test.stream().closed);
+    check_closed_by(test, reply);
     test.runtime->run_while_not([&] { return outcome->has_value(); }, 50ms);
-    REQUIRE(outcome->has_value());
-    CHECK((*outcome)->error == error);
-    CHECK((*outcome)->fatal == fatal);
+    check_refused(outcome, error, fatal);
     CHECK((*outcome)->detail.find("none is configured") == std::string::npos);
     CHECK((*outcome)->detail.find("secret") == std::string::npos);
 }
@@ -202,9 +207,7 @@ TEST_CASE("a server that asks for a password is told from one whose password is 
 {
     ConnectionFixture test;
     auto const outcome = test.ask(Command("GET", "key"));
-    test.runtime->run_ready();
-    test.stream().accept();
-    test.runtime->run_ready();
+    test.accept();
     test.stream().send("-NOAUTH Authentication required.\r\n");
     test.runtime->run_ready();
     REQUIRE(outcome->has_value());
@@ -223,17 +226,13 @@ TEST_CASE("a server that refuses scripts gets no request")
     INFO(reply);
     ConnectionFixture test({}, {.proves_scripts = true});
     auto const outcome = test.ask(Command("SET", "key", "value"));
-    test.runtime->run_ready();
-    test.stream().accept();
-    test.runtime->run_ready();
+    test.accept();
     test.stream().send(hello_reply);
     CHECK(test.received() == encoded(Command("HELLO", 3)) + encoded(Command("EVAL", "return 1", 0)));
     test.stream().send(reply);
     CHECK(test.received().empty());
-    REQUIRE(outcome->has_value());
+    check_refused(outcome, error, fatal);
     CHECK((*outcome)->delivery == Delivery::not_sent);
-    CHECK((*outcome)->error == error);
-    CHECK((*outcome)->fatal == fatal);
     CHECK_FALSE(test.connection->ready());
 }
 
@@ -246,16 +245,12 @@ TEST_CASE("a server without WAIT gets no claim that waits for replicas")
     INFO(reply);
     ConnectionFixture test({}, {.acknowledged_by = 2});
     auto const outcome = test.ask(Command("SET", "key", "value"));
-    test.runtime->run_ready();
-    test.stream().accept();
-    test.runtime->run_ready();
+    test.accept();
     test.stream().send(hello_reply);
     CHECK(test.received() == encoded(Command("HELLO", 3)) + encoded(Command("WAIT", 0, 1)));
     test.stream().send(reply);
     CHECK(test.received().empty());
-    REQUIRE(outcome->has_value());
-    CHECK((*outcome)->error == error);
-    CHECK((*outcome)->fatal == fatal);
+    check_refused(outcome, error, fatal);
     CHECK((*outcome)->detail.find("replicas=2") != std::string::npos);
 }
 
@@ -268,9 +263,7 @@ TEST_CASE("a reply that says nothing about scripts ends the login well, and requ
     INFO(reply);
     ConnectionFixture test({}, {.proves_scripts = true});
     auto const outcome = test.ask(Command("SET", "key", "value"));
-    test.runtime->run_ready();
-    test.stream().accept();
-    test.runtime->run_ready();
+    test.accept();
     test.stream().send(hello_reply);
     (void)test.received();
     test.stream().send(reply);
@@ -292,18 +285,12 @@ TEST_CASE("a refused database lets nothing else out")
     config.database = 99;
     ConnectionFixture test(config);
     auto const outcome = test.ask(Command("SET", "key", "value"), 10ms);
-    test.runtime->run_ready();
-    test.stream().accept();
-    test.runtime->run_ready();
+    test.accept();
     test.stream().send(hello_reply);
     (void)test.received();
-    test.stream().send(reply);
-    CHECK(test.received().empty());
-    CHECK(test.stream().closed);
+    check_closed_by(test, reply);
     test.runtime->run_while_not([&] { return outcome->has_value(); }, 10ms);
-    REQUIRE(outcome->has_value());
-    CHECK((*outcome)->error == error);
-    CHECK((*outcome)->fatal == fatal);
+    check_refused(outcome, error, fatal);
 }
 
 TEST_CASE("after a fatal refusal requests are refused at once, and the login is tried again when its pause is over")
@@ -383,9 +370,7 @@ TEST_CASE("a password that the server echoes appears in no text")
 {
     ConnectionFixture test(with_password("hunter2", "worker"));
     auto const outcome = test.ask(Command("PING"), 10ms);
-    test.runtime->run_ready();
-    test.stream().accept();
-    test.runtime->run_ready();
+    test.accept();
     test.send("-ERR odd hunter2hunter2 reply\x01 with hunter2\r\n");
     test.runtime->run_for(10ms);
     REQUIRE(outcome->has_value());
@@ -402,9 +387,7 @@ TEST_CASE("no part of a password is left where the server's text is cut")
     auto const before = GENERATE(range(std::size_t{230}, std::size_t{256}));
     ConnectionFixture test(with_password(password));
     auto const outcome = test.ask(Command("PING"), 10ms);
-    test.runtime->run_ready();
-    test.stream().accept();
-    test.runtime->run_ready();
+    test.accept();
     test.send("-ERR " + std::string(before, '.') + password + "\r\n");
     test.runtime->run_for(10ms);
     REQUIRE(outcome->has_value());
@@ -585,9 +568,7 @@ TEST_CASE("a credentials callback that throws fails that attempt, and the next o
     };
     ConnectionFixture test(config);
     auto const outcome = test.ask(Command("PING"));
-    test.runtime->run_ready();
-    test.stream().accept();
-    test.runtime->run_ready();
+    test.accept();
     CHECK(test.received().empty());
     CHECK(test.connection->last_error() == "the credentials callback of the config failed: the token has expired");
     expired = false;
@@ -603,9 +584,7 @@ TEST_CASE("a credentials callback that returns an empty password fails the attem
     config.credentials = [&password] { return Credentials{"worker", password}; };
     ConnectionFixture test(config);
     auto const outcome = test.ask(Command("PING"));
-    test.runtime->run_ready();
-    test.stream().accept();
-    test.runtime->run_ready();
+    test.accept();
     CHECK(test.received().empty());
     CHECK(test.connection->last_error() == "the credentials callback of the config failed: it returned no password");
     password = "fresh";

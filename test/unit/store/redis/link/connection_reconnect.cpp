@@ -15,20 +15,15 @@ namespace asio = boost::asio;
 
 TEST_CASE("a lost connection makes the written unknown, and the unwritten wait for the next")
 {
-    OpenConnection test;
-    test.stream().stalled = true;
-    auto const written = test.ask(Command("GET", "a"));
-    test.runtime->run_ready();
-    auto const waiting = test.ask(Command("GET", "b"));
-    test.runtime->run_ready();
+    StalledConnection test;
     auto const written_at = test.runtime->now();
     test.cut();
-    REQUIRE(written->has_value());
-    CHECK((*written)->delivery == Delivery::unknown);
-    CHECK((*written)->since == written_at);
-    CHECK((*written)->error == errc::store_unavailable);
-    CHECK((*written)->detail == "the server closed the connection");
-    CHECK_FALSE(waiting->has_value());
+    REQUIRE(test.written->has_value());
+    CHECK((*test.written)->delivery == Delivery::unknown);
+    CHECK((*test.written)->since == written_at);
+    CHECK((*test.written)->error == errc::store_unavailable);
+    CHECK((*test.written)->detail == "the server closed the connection");
+    CHECK_FALSE(test.waiting->has_value());
     CHECK(test.connection->last_error() == "the server closed the connection");
     CHECK(test.runtime->logged("lost the connection") == 1);
 
@@ -39,9 +34,9 @@ TEST_CASE("a lost connection makes the written unknown, and the unwritten wait f
     test.stream().send(hello_reply);
     CHECK(test.received() == Command("GET", "b").encoded());
     test.send("$1\r\nx\r\n");
-    REQUIRE(waiting->has_value());
-    CHECK((*waiting)->delivery == Delivery::answered);
-    CHECK((*waiting)->since > written_at);
+    REQUIRE(test.waiting->has_value());
+    CHECK((*test.waiting)->delivery == Delivery::answered);
+    CHECK((*test.waiting)->since > written_at);
 }
 
 TEST_CASE("half a reply and a reset leave the request unknown")

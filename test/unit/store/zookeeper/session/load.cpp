@@ -42,6 +42,34 @@ namespace
     return text;
 }
 
+/** The lease comes to `into`, and a failure is counted. */
+void acquire(
+    Store const& store, std::string const& key, std::chrono::milliseconds wait, std::vector<Lease>& into,
+    std::size_t& failed)
+{
+    LockConfig config;
+    config.key = key;
+    config.ttl = ScriptedZookeeper::ttl;
+    Lock const lock(store, config);
+    lock.async_acquire(AcquireOptions{.wait = wait}, [&](error_code error, Lease lease) {
+        if (error)
+            ++failed;
+        else
+            into.push_back(std::move(lease));
+    });
+}
+
+/** Begins `count` claims beside a key that is held. The server answers nothing from now on. */
+[[nodiscard]] std::vector<ScriptedZookeeper::ClaimAnswer> claim_unanswered(ScriptedZookeeper& store, std::size_t count)
+{
+    static_cast<void>(store.take("first:", "owner"));
+    store.server.answer(false);
+    std::vector<ScriptedZookeeper::ClaimAnswer> answers;
+    for (std::size_t i = 0; i < count; ++i)
+        answers.push_back(store.claim(name(i), "owner-" + std::to_string(i)));
+    return answers;
+}
+
 } // namespace
 
 TEST_CASE("claims begin in the order in which they came, and no more than a few at a time", "[zookeeper][window]")
@@ -242,11 +270,7 @@ TEST_CASE("thousands of releases delay no proof", "[zookeeper][load]")
 TEST_CASE("a claim that is not sent yet is dropped when it is withdrawn", "[zookeeper][window]")
 {
     ScriptedZookeeper store;
-    static_cast<void>(store.take("first:", "owner"));
-    store.server.answer(false);
-    std::vector<ScriptedZookeeper::ClaimAnswer> answers;
-    for (std::size_t i = 0; i < 2 * Session::claims_at_a_time; ++i)
-        answers.push_back(store.claim(name(i), "owner-" + std::to_string(i)));
+    auto const answers = claim_unanswered(store, 2 * Session::claims_at_a_time);
     bool withdrawn = false;
     auto const last = answers.size() - 1;
     store.backend->withdraw(
@@ -262,11 +286,7 @@ TEST_CASE("a claim that is not sent yet is dropped when it is withdrawn", "[zook
 TEST_CASE("claims that wait for their turn wait on when the connection is lost", "[zookeeper][window]")
 {
     ScriptedZookeeper store;
-    static_cast<void>(store.take("first:", "owner"));
-    store.server.answer(false);
-    std::vector<ScriptedZookeeper::ClaimAnswer> answers;
-    for (std::size_t i = 0; i < 3 * Session::claims_at_a_time; ++i)
-        answers.push_back(store.claim(name(i), "owner-" + std::to_string(i)));
+    auto const answers = claim_unanswered(store, 3 * Session::claims_at_a_time);
     store.runtime->run_for(100ms);
     store.server.break_connections();
     store.runtime->run_for(100ms);
@@ -295,24 +315,12 @@ TEST_CASE("a slow server loses no lease, and grants each claim that it can", "[z
         std::vector<Lease> held;
         std::vector<Lease> granted;
         std::size_t failed = 0;
-        auto const acquire = [&](std::string const& key, std::chrono::milliseconds wait, std::vector<Lease>& into) {
-            LockConfig config;
-            config.key = key;
-            config.ttl = ScriptedZookeeper::ttl;
-            Lock const lock(store, config);
-            lock.async_acquire(AcquireOptions{.wait = wait}, [&](error_code error, Lease lease) {
-                if (error)
-                    ++failed;
-                else
-                    into.push_back(std::move(lease));
-            });
-        };
         for (int i = 0; i < 50; ++i)
-            acquire("held-" + std::to_string(i) + ":", 20s, held);
+            acquire(store, "held-" + std::to_string(i) + ":", 20s, held, failed);
         zookeeper.run_until([&] { return held.size() == 50; });
         zookeeper.runtime->run_for(5s);
         for (std::size_t i = 0; i < load.claims; ++i)
-            acquire(name(i), load.wait, granted);
+            acquire(store, name(i), load.wait, granted, failed);
         zookeeper.run_until([&] { return granted.size() + failed == load.claims; });
         CHECK(granted.size() == load.claims);
         // no claim was sent more than once
@@ -335,18 +343,8 @@ TEST_CASE("more claims than a server can answer leave its pace as it is", "[zook
         std::vector<Lease> granted;
         std::size_t failed = 0;
         constexpr std::size_t claims = 3 * per_second * 10;
-        for (std::size_t i = 0; i < claims; ++i) {
-            LockConfig config;
-            config.key = name(i);
-            config.ttl = ScriptedZookeeper::ttl;
-            Lock const lock(store, config);
-            lock.async_acquire(AcquireOptions{.wait = wait}, [&](error_code error, Lease lease) {
-                if (error)
-                    ++failed;
-                else
-                    granted.push_back(std::move(lease));
-            });
-        }
+        for (std::size_t i = 0; i < claims; ++i)
+            acquire(store, name(i), wait, granted, failed);
         zookeeper.run_until([&] { return granted.size() + failed == claims; });
         // each lease also costs a read
         CHECK(granted.size() >= per_second * 10 * 4 / 10);
