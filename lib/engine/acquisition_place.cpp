@@ -29,6 +29,8 @@ Instant Acquisition::placed(Busy const& reply)
     if (reply.place) {
         note_number(reply.place->number);
         place_->machine.placed(*reply.place);
+        // an earlier answer without a place no longer explains the end
+        failed_with_.clear();
         return place_->machine.ask_by();
     }
     if (wait_ != milliseconds{0})
