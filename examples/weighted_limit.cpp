@@ -42,7 +42,7 @@ asio::awaitable<void> run_job(tenure::Semaphore const& card, std::uint32_t memor
     co_await tenure::async_with_lease(std::move(lease), work);
 }
 
-/** What other programs hold and wait for; a snapshot. */
+/** Shows a snapshot of all places. */
 asio::awaitable<void> show(tenure::Store store, tenure::Semaphore const& card)
 {
     auto const states = co_await store.async_inspect(card.range());

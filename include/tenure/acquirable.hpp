@@ -17,7 +17,7 @@ namespace tenure
 
 /** The operations that acquire, for every kind of lock.
  *
- *  @tparam Kind  `Lock`, `SlotPool`, `MultiLock`, `ReentrantLock` or `Holder`
+ *  @tparam Kind  `Lock`, `SlotPool`, `Semaphore`, `MultiLock`, `ReentrantLock` or `Holder`
  *  @tparam LeaseType  the result of an acquisition
  *  @tparam First  arguments before the options: the `Holder` of a `ReentrantLock`, the `Lock` of a `Holder`
  */

@@ -89,7 +89,7 @@ struct TENURE_API NameMetrics {
     /// from the grant to the release, detachment or loss
     Distribution holding_time;
     /// from a release to the grant that a waiter of this store got by it. A release by another program counts from its
-    /// notification
+    /// notification. Not counted for shares
     Distribution hand_over;
     /// from a successful renewal to the cancellation that it prevented
     Distribution renewal_margin;

@@ -130,7 +130,7 @@ TEST_CASE("a release tells the numbers of all places that hold from then on", "[
     CHECK(std::ranges::find(listener.numbers, behind.number) == listener.numbers.end());
 }
 
-TEST_CASE("a withdrawal and an eviction tell whom they let hold", "[shares]")
+TEST_CASE("a withdrawal and an eviction tell the numbers that hold since then", "[shares]")
 {
     Sharing const store;
     Listener listener(store);
@@ -151,7 +151,7 @@ TEST_CASE("a withdrawal and an eviction tell whom they let hold", "[shares]")
     CHECK(expect<Granted>(store.again(3, permits(1, 2))).fencing_token == third.number);
 }
 
-TEST_CASE("a claim that finds a lapsed place tells the others whose turn it is", "[shares]")
+TEST_CASE("a claim that finds a lapsed place tells the numbers that hold since then", "[shares]")
 {
     Sharing const store;
     Listener listener(store);

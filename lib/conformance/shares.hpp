@@ -53,7 +53,7 @@ struct Sharing {
     {
         return client->claim(request(number, share, ttl));
     }
-    /** A later claim of an owner, who may have a place. */
+    /** A later claim of an owner that may have a place. */
     [[nodiscard]] ClaimReply
     again(unsigned number, Share const& share = fair, std::chrono::milliseconds ttl = Conformance::long_ttl) const
     {

@@ -29,13 +29,15 @@ Instant Acquisition::placed(Busy const& reply)
     if (reply.place) {
         note_number(reply.place->number);
         place_->machine.placed(*reply.place);
+        // an earlier answer without a place no longer explains the end
+        failed_with_.clear();
         return place_->machine.ask_by();
     }
     if (wait_ != milliseconds{0})
         record_error(
             make_error_code(errc::timed_out),
-            range_->describe() + ": no place for this waiter: the key has 1,024 places already, or a lock of another "
-                                 "kind holds it");
+            range_->describe() + ": no place for this waiter: the key has 1,024 places already, a lock of another kind "
+                                 "holds it, or claims are closed after a failover");
     return Instant::max();
 }
 

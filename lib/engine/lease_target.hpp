@@ -61,7 +61,7 @@ public:
     [[nodiscard]] LeaseTerms const& terms() const noexcept { return terms_; }
     /** The share of an acquisition that asks for one permit; unset: the whole keys. */
     [[nodiscard]] std::optional<Share> const& share() const noexcept { return share_; }
-    /** An acquisition may take up to so many permits. */
+    /** Sets how many permits one acquisition may take. */
     void set_permits(std::uint32_t most) noexcept { permits_ = most; }
     [[nodiscard]] std::uint32_t permits() const noexcept { return permits_; }
     /** Where its leases are counted. */

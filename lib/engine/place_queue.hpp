@@ -58,7 +58,7 @@ private:
     std::shared_ptr<Backend> backend_;
     /// in local order
     std::deque<PlaceTurn*> waiting_;
-    /// so many of the first ones are heads
+    /// number of heads: the first ones
     std::size_t heads_ = 0;
     /// `leave` chooses the next heads
     bool passing_ = false;

@@ -325,7 +325,7 @@ struct WatchNews {
     /** For handlers of events alone. */
     constexpr operator WatchEvent() const noexcept { return event; }
 
-    /// what has happened
+    /// the event
     WatchEvent event;
     /// of shares and `our_turn`: the numbers of this store's places that hold since this event, each as sure as a
     /// grant while the place lives. Empty if the store cannot tell. Valid during the call

@@ -20,7 +20,7 @@ namespace tenure::engine
  *  2. An acquisition asks for its place from its first claim on, and again a third of the ttl after each answered
  * claim.
  *  3. A message with the number of the place is a grant, which counts from the claim that was last answered.
- *  4. It is none if by then too little of the ttl would be left for a lease: the acquisition asks at once.
+ *  4. A message that leaves too little of the ttl for a lease is no grant: the acquisition asks at once.
  *  5. News without numbers make it ask at once, also numbers that come before it knows its own; news of others do not.
  *  6. Of two answers the greater number counts, and of one number the later claim.
  *  7. A greater number than before means that the place has lapsed.
@@ -30,7 +30,7 @@ namespace tenure::engine
 class PlaceMachine
 {
 public:
-    /// with shares that are not exclusive, so many waiters of a process have places
+    /// most waiters of a process with places, if their shares are not exclusive
     static constexpr std::size_t most_heads = 16;
 
     /** True if one more waiter gets a place (rule 1).
@@ -70,7 +70,7 @@ public:
     /** True if another waiter may take over the place.
      *  @param asking  a claim of it is pending, or has an unknown outcome */
     [[nodiscard]] bool heritable(bool asking) const noexcept { return place_ && !asking; }
-    /** What an acquisition does with its place when it ends without a lease. */
+    /** True if the place must be withdrawn when the acquisition ends without a lease. */
     [[nodiscard]] bool withdraws(bool inherited) const noexcept { return place_ && !inherited; }
     /** True if the place of a late answer must be withdrawn. */
     [[nodiscard]] static bool withdraws_late(backend::Busy const& late, bool holds_lease) noexcept

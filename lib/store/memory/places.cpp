@@ -128,7 +128,7 @@ Places::claim(ClaimRequest const& request, StoreName store, std::uint64_t& last_
 
 RenewReply Places::renew(RenewRequest const& request, Instant now)
 {
-    // the next claim or release tells whose turn it is
+    // the next claim or release announces the places that hold since then
     auto const found = keys_.find(request.claim->key());
     if (found == keys_.end())
         return NotOwner{};

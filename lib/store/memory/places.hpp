@@ -69,7 +69,7 @@ private:
     /// the places of a key by number, which is also their order
     using Line = std::vector<Entry>;
 
-    /** Drops the places that have lapsed, and finds out which of the others hold. */
+    /** Drops the places that have lapsed, and marks those of the others that hold. */
     static void settle(Line& line, Instant now, News& news);
     /** The settled place of the owner; null: there is none. */
     [[nodiscard]] Entry* find(std::string const& key, std::string const& owner, Instant now, News& news);

@@ -79,7 +79,7 @@ struct Sharers {
         programs.run_until([&] { return ends.at(number).has_value(); });
         REQUIRE(*ends.at(number) == error_code());
     }
-    /** Begins, and waits until the store has so many places of the key. */
+    /** Begins, and waits until the key has this number of places. */
     template <class Source>
     void wait(unsigned number, Source const& source, std::size_t places, AcquireOptions const& options = {.wait = 20s})
     {

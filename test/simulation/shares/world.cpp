@@ -105,7 +105,7 @@ private:
     void look_at_new(Attempt const& attempt, Lease const& lease);
     void finish();
 
-    /** Nothing has gone wrong with the process for so long. */
+    /** Nothing has gone wrong with the process for this time. */
     [[nodiscard]] bool undisturbed(Process const& process, Clock::duration time) const;
     [[nodiscard]] std::ptrdiff_t recently_ended(std::string const& process, std::string const& key) const;
     [[nodiscard]] Process* process_called(std::string const& name);
@@ -138,7 +138,7 @@ ShareWorld::ShareWorld(std::uint64_t seed)
     : seed_(seed)
     , random_(seed, 91)
     , ttl_(random_.below(2) == 0 ? 1000ms : 3000ms)
-    // so long that only the rule of places keeps them
+    // a long pause, with which only the rule of places keeps them
     , longest_pause_(random_.below(2) == 0 ? 1000ms : 30000ms)
     , processes_(processes)
 {

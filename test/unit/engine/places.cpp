@@ -273,6 +273,21 @@ TEST_CASE("the next waiter of the process inherits the place of one that gives u
     CHECK(attempts[1].holding.fencing_token() == 7);
 }
 
+TEST_CASE("waiters whose waits end at one instant pass the place on and withdraw it once")
+{
+    PlaceTest test;
+    std::array<Attempt<Lease>, 3> attempts;
+    auto const first = test.stand(attempts[0], 7, {.wait = 900ms});
+    test.start(attempts[1], test.lock, {.wait = 900ms});
+    test.start(attempts[2], test.lock, {.wait = 900ms});
+    test.runtime->run_for(900ms);
+    for (auto const& attempt : attempts)
+        CHECK(attempt.error == errc::timed_out);
+    CHECK(test.backend->claims.empty());
+    REQUIRE(test.backend->withdrawals.size() == 1);
+    CHECK(test.backend->withdrawals.front().request.owner == first.owner);
+}
+
 TEST_CASE("a place is not inherited by a waiter that asks for something else, and not while a claim is pending")
 {
     PlaceTest test;
