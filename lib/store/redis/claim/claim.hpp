@@ -23,8 +23,8 @@
 // |                            | TIME in one write       | the fence key            |                              |
 //
 // Costs are from docs/contributors/performance.md and the comments of the sources: by_set, in_transaction, by_page,
-// from_pool, ../shares/claim and vote, one for each way. `Claims` (batch) groups claims and chooses the way; call has the parts that
-// all ways share.
+// from_pool, ../shares/claim and vote, one for each way. `Claims` (batch) groups claims and chooses the way; call has
+// the parts that all ways share.
 #pragma once
 
 #include "runtime/names.hpp"
