@@ -155,6 +155,12 @@ target_sources(
     store/redis/sentinel/sentinel_backend.cpp
     store/redis/sentinel/sentinel_query.cpp
     store/redis/sentinel/sentinel_reply.cpp
+    store/redis/shares/claim.cpp
+    store/redis/shares/message.cpp
+    store/redis/shares/places.cpp
+    store/redis/shares/replace.cpp
+    store/redis/shares/replies.cpp
+    store/redis/shares/scripts.cpp
     store/redis/wire/command.cpp
     store/redis/wire/error_meaning.cpp
     store/redis/wire/parser.cpp

@@ -102,9 +102,8 @@ struct Listener {
         client->on_strand([&] {
             watch = client->backend().watch(sharing.range, WatchAs::waiter, [this](WatchNews news) {
                 in_force = in_force || news.event == WatchEvent::in_force;
-                if (news.event != WatchEvent::our_turn)
-                    return;
-                told = true;
+                // a store that cannot tell whose turn it is lets all of them ask
+                told = told || news.event == WatchEvent::our_turn || news.event == WatchEvent::hint;
                 numbers.insert(numbers.end(), news.held.begin(), news.held.end());
             });
         });

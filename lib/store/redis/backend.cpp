@@ -14,6 +14,7 @@
 #include "store/redis/link/connection.hpp"
 #include "store/redis/link/replicated_channel.hpp"
 #include "store/redis/link/subscriber.hpp"
+#include "store/redis/shares/places.hpp"
 
 #include <string>
 #include <utility>
@@ -38,6 +39,7 @@ public:
               runtime, links_.front(), ServerSettings{settings.name, waiter_, settings.delay_after_failover}))
         , holding_node_(server_)
         , releases_(std::make_shared<Releases>(server_))
+        , places_(std::make_shared<Places>(server_))
         , for_examination_{settings.replicas, settings.delay_after_failover, std::move(settings.connect_to)}
         , closed_(std::move(settings.closed))
     {
@@ -74,14 +76,21 @@ public:
 
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
+        bool const is_place = request.claim->range->shares;
         if (request.keep_for)
-            redis::detach(server_, std::move(request)).start(std::move(handler));
+            (is_place ? detach_place : redis::detach)(server_, std::move(request)).start(std::move(handler));
+        else if (is_place)
+            places_->release(std::move(request), std::move(handler));
         else
             releases_->add(std::move(request), std::move(handler));
     }
 
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
     {
+        if (request.range->shares) {
+            places_->withdraw(std::move(request), std::move(handler));
+            return;
+        }
         redis::withdraw(server_, std::move(request))
             .start([handler = std::move(handler)](CountedWithdrawReply&& counted) mutable {
                 std::move(handler)(std::move(counted.reply));
@@ -90,8 +99,12 @@ public:
 
     [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override
     {
-        if (as == WatchAs::waiter)
+        if (as == WatchAs::waiter) {
+            // a place that has waited was not confirmed by replicas, so its number is no grant
+            if (holding_node_ != server_)
+                handler = [handler = std::move(handler)](WatchEvent event) { handler(event); };
             return subscriber_->watch(channel_of(*range), std::move(handler));
+        }
         auto const subscribe = [&](Observers::Handler observer) {
             return subscriber_->watch(channel_of(*range), std::move(observer));
         };
@@ -116,7 +129,7 @@ public:
 
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {
-        redis::evict(server_, std::move(request)).start(std::move(handler));
+        (request.range->shares ? evict_place : redis::evict)(server_, std::move(request)).start(std::move(handler));
     }
 
     void claim_vote(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
@@ -182,6 +195,7 @@ private:
     std::shared_ptr<Claims> claims_;
     std::shared_ptr<Renewals> renewals_;
     std::shared_ptr<Releases> releases_;
+    std::shared_ptr<Places> places_;
     ExamineSettings for_examination_;
     /// null once called
     std::function<void()> closed_;

@@ -30,7 +30,7 @@ namespace tenure::redis
         .examines = true,
         .no_quarantine = nullptr,
         .no_detach = nullptr,
-        .no_shares = "this version keeps no places there"};
+        .no_shares = nullptr};
 }
 
 /** A fencing token that several servers shall agree on, for a key that the owner holds. */

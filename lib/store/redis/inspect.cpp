@@ -21,6 +21,8 @@ namespace
 {
 
 constexpr std::size_t reply_bytes_per_key = 1200;
+// at most 1,024 in one reply
+constexpr std::size_t reply_bytes_of_places = 1024 * std::size_t{700};
 
 } // namespace
 
@@ -41,7 +43,7 @@ store::Request<InspectReply> inspect(ServerPtr server, KeyRangePtr range, Deadli
             call.values.add("1");
         }
         call.not_after = not_after;
-        call.reply_bytes = count * reply_bytes_per_key + 1024;
+        call.reply_bytes = count * reply_bytes_per_key + reply_bytes_of_places + 1024;
         auto read = call_script(server, std::move(call));
         auto const outcome = co_await read;
         if (with_tokens && outcome.refused() && may_concern_some_keys(outcome.reply.as_string())) {

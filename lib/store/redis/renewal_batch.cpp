@@ -3,6 +3,7 @@
 #include "renewal_batch.hpp"
 
 #include "store/redis/scripts/scripts.hpp"
+#include "store/redis/shares/scripts.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -31,15 +32,21 @@ void RenewalBatch::drop_ended()
     });
 }
 
+Script const& RenewalBatch::script(bool notes_ttl) const
+{
+    if (pending_.front().request.claim->range->shares)
+        return place_scripts::renew().for_server(*server_);
+    return notes_ttl ? scripts::renew_noting_ttl() : scripts::renew();
+}
+
 std::optional<resp::Command> RenewalBatch::compose(Instant)
 {
     drop_ended();
     if (pending_.empty())
         return std::nullopt;
     bool const notes_ttl = server_->delays_after_failover();
-    auto const& script = notes_ttl ? scripts::renew_noting_ttl() : scripts::renew();
-    resp::Command command(attempt_.begin(script, *server_->channel()));
     auto const& first = pending_.front().request;
+    resp::Command command(attempt_.begin(script(notes_ttl), *server_->channel()));
     command.reserve(
         command.encoded_size() + 128 +
         pending_.size() * (first.claim->range->prefix.size() + first.claim->owner.size() + 32));

@@ -18,8 +18,8 @@
 namespace tenure::redis
 {
 
-/** Some of the renewals of a call, which share a script call. The call is composed when it is written: a lease that
- *  ended while the batch waited must not be written again. */
+/** Some of the renewals of a call, which share a script call: all of plain keys, or all of places. The call is composed
+ * when it is written: a lease that ended while the batch waited must not be written again. */
 class RenewalBatch final : public resp::LateCommand
 {
 public:
@@ -63,6 +63,8 @@ public:
     }
 
 private:
+    [[nodiscard]] Script const& script(bool notes_ttl) const;
+
     template <class ReplyTo>
     void call_handler(std::vector<Pending> const& answered, ReplyTo reply_to)
     {

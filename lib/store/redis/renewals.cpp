@@ -51,15 +51,16 @@ void Renewals::begin(RenewalBatch& all)
         all.answer([&why](RenewRequest const&) { return RenewReply(why); });
         return;
     }
-    auto const by_lifetime = [](RenewalBatch::Pending const& a, RenewalBatch::Pending const& b) {
-        return a.request.lifetime() < b.request.lifetime();
+    // what the renewals of a call have in common
+    auto const kind_of = [](RenewalBatch::Pending const& pending) {
+        return std::pair(pending.request.lifetime(), pending.request.claim->range->shares);
     };
-    if (!std::ranges::is_sorted(all.pending(), by_lifetime)) // not needed if all leases have the same ttl
-        std::ranges::stable_sort(all.pending(), by_lifetime);
+    if (!std::ranges::is_sorted(all.pending(), {}, kind_of)) // not needed if all leases have the same ttl
+        std::ranges::stable_sort(all.pending(), {}, kind_of);
     BatchPtr batch;
     for (auto& pending : all.pending()) {
-        if (batch && (batch->pending().size() == claims_per_call ||
-                      batch->pending().front().request.lifetime() != pending.request.lifetime()))
+        if (batch &&
+            (batch->pending().size() == claims_per_call || kind_of(batch->pending().front()) != kind_of(pending)))
             send(std::exchange(batch, nullptr));
         if (!batch)
             batch = std::make_shared<RenewalBatch>(server_, all.handler());
@@ -70,7 +71,8 @@ void Renewals::begin(RenewalBatch& all)
 
 void Renewals::send(BatchPtr const& batch)
 {
-    if (batch->pending().size() == 1 && server_->has_set_ifeq() && !server_->delays_after_failover())
+    bool const is_place = batch->pending().front().request.claim->range->shares;
+    if (batch->pending().size() == 1 && server_->has_set_ifeq() && !server_->delays_after_failover() && !is_place)
         send_natively(batch);
     else
         send_script(batch);

@@ -2,6 +2,8 @@
 // Parsers for the replies of scripts and commands.
 #include "replies.hpp"
 
+#include "shares/replies.hpp"
+
 #include <config/number_from.hpp>
 #include <store/ended_claim.hpp>
 #include <tenure/owner.hpp>
@@ -69,11 +71,34 @@ std::optional<std::chrono::milliseconds> held_for(std::string_view owner, std::u
     return std::max(milliseconds(0), now - milliseconds(text->claimed_at->time_since_epoch()));
 }
 
+/** Reads a key that is held in places. It is free if all of them have lapsed. */
+std::optional<KeyState> read_shared(resp::Value const& list, std::uint64_t now_us)
+{
+    auto places = read_places(list);
+    if (!places)
+        return std::nullopt;
+    KeyState state;
+    if (places->empty())
+        return state;
+    auto const& first = places->front();
+    auto const ended = read_ended_claim(first.owner);
+    state.kind = ended ? ended->kind : KeyState::Kind::held;
+    state.owner = ended ? ended->last_owner : first.owner;
+    state.remaining = first.remaining;
+    state.fencing_token = first.fencing_token;
+    if (!ended)
+        state.held_for = held_for(state.owner, now_us);
+    state.places = std::move(*places);
+    return state;
+}
+
 std::optional<KeyState> read_one(std::span<resp::Value const> parts, std::uint64_t now_us)
 {
     auto const& [index, value, left, token] = std::tie(parts[0], parts[1], parts[2], parts[3]);
     if (!index.is_integer() || !left.is_integer() || left.as_integer() < -1)
         return std::nullopt;
+    if (value.is_list())
+        return read_shared(value, now_us);
     KeyState state;
     state.kind = KeyState::Kind::held;
     if (left.as_integer() >= 0)

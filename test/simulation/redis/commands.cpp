@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Commands on keys.
+#include "hashes.hpp"
 #include "server.hpp"
 
 #include "../world.hpp"
@@ -62,7 +63,7 @@ std::optional<SetOptions> set_options(std::vector<std::string> const& words, boo
 Reply RedisServer::get(Words const& words)
 {
     auto const* const entry = find(words[1]);
-    if (entry != nullptr && entry->is_list())
+    if (entry != nullptr && !entry->is_string())
         return wrong_type();
     return entry == nullptr ? Reply::null() : Reply::bulk(entry->value);
 }
@@ -72,7 +73,7 @@ Reply RedisServer::mget(Words const& words)
     auto values = Reply::list(Reply::Kind::array, {});
     for (std::size_t at = 1; at < words.size(); ++at) {
         auto const* const entry = find(words[at]);
-        values.elements.push_back(entry == nullptr || entry->is_list() ? Reply::null() : Reply::bulk(entry->value));
+        values.elements.push_back(entry == nullptr || !entry->is_string() ? Reply::null() : Reply::bulk(entry->value));
     }
     return values;
 }
@@ -108,7 +109,7 @@ Reply RedisServer::set(Words const& words)
     if (!options || (options->only_new && options->answers_old && settings_.flavor.old_script_errors))
         return Reply::error("ERR syntax error");
     auto const* const entry = find(words[1]);
-    if (entry != nullptr && entry->is_list() && (options->answers_old || options->if_equal))
+    if (entry != nullptr && !entry->is_string() && (options->answers_old || options->if_equal))
         return wrong_type();
     auto const old = entry == nullptr ? Reply::null() : Reply::bulk(entry->value);
     bool const met = (!options->only_new || entry == nullptr) && (!options->only_present || entry != nullptr) &&
@@ -129,7 +130,7 @@ Reply RedisServer::incr(Words const& words)
     if (!number) {
         // another program's counter: while it exists, a draw fails and prevents the lease
         network_.trouble(now_.session->process);
-        return entry->is_list() ? wrong_type() : no_number();
+        return !entry->is_string() ? wrong_type() : no_number();
     }
     store(words[1], std::to_string(*number + 1), entry == nullptr ? Keyspace::no_expiry : entry->expires);
     return Reply::integer(*number + 1);
@@ -165,10 +166,25 @@ Reply RedisServer::del(Words const& words)
     return Reply::integer(count);
 }
 
+Reply RedisServer::hash(Words const& words)
+{
+    if (words.front() == "HSET" && words.size() % 2 != 0)
+        return wrong_number_of_arguments("hset");
+    auto* entry = find(words[1]);
+    if (entry != nullptr && !entry->is_hash())
+        return wrong_type();
+    if (entry == nullptr && words.front() == "HSET")
+        entry = &keys_of_.set(now_.session->database, words[1], {});
+    auto reply = run_on_hash(words, entry);
+    if (entry != nullptr && entry->hash.empty())
+        keys_of_.erase(now_.session->database, words[1]);
+    return reply;
+}
+
 Reply RedisServer::delifeq(Words const& words)
 {
     auto const* const entry = find(words[1]);
-    if (entry != nullptr && entry->is_list())
+    if (entry != nullptr && !entry->is_string())
         return wrong_type();
     return Reply::integer(entry != nullptr && entry->value == words[2] && erase(words[1]) ? 1 : 0);
 }

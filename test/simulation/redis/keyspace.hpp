@@ -10,17 +10,21 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tenure::simulation
 {
 
-/** Strings and lists with expiry, in numbered databases. An expired key is gone for every reader. Copied as a whole:
- *  what a failover goes back to. */
+/** Strings, lists and hashes with expiry, in numbered databases. An expired key is gone for every reader. Copied as a
+ * whole: what a failover goes back to. */
 class Keyspace
 {
 public:
     static constexpr std::int64_t no_expiry = -1;
     static constexpr std::size_t databases = 16;
+
+    /// the fields in the order in which they came: that of small hashes
+    using Hash = std::vector<std::pair<std::string, std::string>>;
 
     struct Entry {
         std::string value;
@@ -28,8 +32,12 @@ public:
         std::int64_t expires = no_expiry;
         /// of a list, which has no value: there are no empty lists
         std::deque<std::string> list = {};
+        /// of a hash, which has no value either: there are no empty hashes
+        Hash hash = {};
 
         [[nodiscard]] bool is_list() const noexcept { return !list.empty(); }
+        [[nodiscard]] bool is_hash() const noexcept { return !hash.empty(); }
+        [[nodiscard]] bool is_string() const noexcept { return !is_list() && !is_hash(); }
     };
 
     /** Null: no such key. */

@@ -164,6 +164,14 @@ int redis_call(lua_State* state)
     return lua_error(state);
 }
 
+/** A script that runs this long never ends. */
+constexpr int most_instructions = 20'000'000;
+
+void stop(lua_State* state, lua_Debug*)
+{
+    luaL_error(state, "the script does not end");
+}
+
 void set_list(lua_State* state, char const* name, std::vector<std::string> const& values)
 {
     lua_createtable(state, static_cast<int>(values.size()), 0);
@@ -244,6 +252,7 @@ bool Lua::run(
     set_list(state_, "ARGV", arguments);
     set_registry(state_, &host_key, &host);
     set_registry(state_, &words_key, nullptr);
+    lua_sethook(state_, stop, LUA_MASKCOUNT, most_instructions);
     bool const good = lua_pcall(state_, 0, 1, 0) == 0;
     if (good) {
         reply = read(state_);

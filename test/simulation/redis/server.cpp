@@ -263,7 +263,7 @@ std::span<RedisServer::Command const> RedisServer::commands()
     using S = RedisServer;
     constexpr bool writes = true;
     constexpr bool memory = true;
-    static constexpr std::array<Command, 33> all{{
+    static constexpr std::array<Command, 39> all{{
         {"HELLO", &S::hello, -1, false, false, true},
         {"AUTH", &S::auth, -2, false, false, true},
         {"SELECT", &S::select, 2, false, false, true},
@@ -294,6 +294,12 @@ std::span<RedisServer::Command const> RedisServer::commands()
         {"LLEN", &S::llen, 2},
         {"LINDEX", &S::lindex, 3},
         {"LPOS", &S::lpos, -3},
+        {"HGET", &S::hash, 3},
+        {"HMGET", &S::hash, -3},
+        {"HSET", &S::hash, -4, writes, memory},
+        {"HDEL", &S::hash, -3, writes},
+        {"HGETALL", &S::hash, 2},
+        {"HLEN", &S::hash, 2},
         {"MULTI", &S::multi, 1, false, false, false, true},
         {"EXEC", &S::exec, 1, false, false, false, true},
         {"DISCARD", &S::discard, 1, false, false, false, true},

@@ -176,6 +176,8 @@ private:
     Reply del(Words const& words);
     Reply delifeq(Words const& words);
     Reply delex(Words const& words);
+    /// those on hashes
+    Reply hash(Words const& words);
     // commands on lists (lists.cpp)
     [[nodiscard]] std::optional<Reply> find_list(std::string_view key, Keyspace::Entry*& entry);
     Reply push(Words const& words, bool in_front);

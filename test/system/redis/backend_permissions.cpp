@@ -90,6 +90,50 @@ TEST_CASE("the minimal permissions with notifications are enough for those too",
     CHECK(client.call("ACL", "LOG").elements.empty());
 }
 
+TEST_CASE("the minimal permissions and those of hashes are enough for places", "[redis][backend][acl][shares]")
+{
+    require_redis();
+    bool const notifies = GENERATE(true, false);
+    std::string const hashes = " +hget +hmget +hset +hdel +hgetall";
+    RedisServer server{
+        {.config = {(notifies ? with_notifications : minimal_user + std::string(" +publish")) + hashes}}};
+    auto client = server.client();
+    LiveBackend live(worker_of(server));
+    auto const range = shared_key("P-shared");
+    auto const ask = [&](unsigned number) {
+        ClaimRequest request{range, owner(number), 5s, live.now() + 10s, true, std::nullopt};
+        request.share = Share{};
+        request.waits = Waits::in_line;
+        return live.claim(std::move(request));
+    };
+    auto const first = claim_of(range, owner(1), expect<Granted>(ask(1)).index);
+    CHECK(expect<Busy>(ask(2)).place);
+    CHECK(expect<Busy>(ask(3)).place);
+    static_cast<void>(expect<Renewed>(live.renew(first, 6s)));
+    static_cast<void>(expect<Evicted>(live.evict(range, 0, owner(3))));
+    CHECK(expect<std::vector<KeyState>>(live.inspect(range)).front().places.size() == 2);
+    static_cast<void>(expect<Released>(live.release(first)));
+    static_cast<void>(expect<Granted>(ask(2)));
+    static_cast<void>(expect<Released>(live.withdraw(range, owner(2))));
+    CHECK(client.keys("P-shared").empty());
+    if (notifies)
+        CHECK(client.call("ACL", "LOG").elements.empty());
+}
+
+TEST_CASE("a user without the commands of hashes is told which to grant", "[redis][backend][acl][shares]")
+{
+    require_redis();
+    RedisServer server{{.config = {with_notifications}}};
+    LiveBackend live(worker_of(server));
+    ClaimRequest request{shared_key("P-shared"), owner(1), 5s, live.now() + 10s, true, std::nullopt};
+    request.share = Share{};
+    auto const refused = expect_refused(live.claim(std::move(request)));
+    CHECK(refused.error == errc::permission_denied);
+    CHECK(refused.fatal);
+    CHECK_THAT(refused.detail, ContainsSubstring("+hset"));
+    CHECK(server.client().keys("P-shared").empty());
+}
+
 TEST_CASE("a missing permission is named, with what to grant", "[redis][backend][acl]")
 {
     require_redis();

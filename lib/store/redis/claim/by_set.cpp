@@ -38,7 +38,9 @@ void claim_named_key(ServerPtr const& server, PendingClaim&& claim)
 void claim(ServerPtr const& server, PendingClaim&& claim)
 {
     server->channel()->note_ttl(claim.request.ttl);
-    if (!claim.request.fencing && may_claim_by_set(*server, claim.request))
+    if (claim.request.share)
+        claim_place(server, std::move(claim));
+    else if (!claim.request.fencing && may_claim_by_set(*server, claim.request))
         claim_named_key(server, std::move(claim));
     else
         claim_by_page(server, std::move(claim));
@@ -46,8 +48,9 @@ void claim(ServerPtr const& server, PendingClaim&& claim)
 
 bool may_claim_by_set(ServerContext const& server, ClaimRequest const& request)
 {
-    return request.range->count == 1 && !request.earliest_attempt && !server.delays_after_failover() &&
-           request.waits != Waits::in_line && (!request.fencing || server.has_transactions());
+    return request.range->count == 1 && !request.share && !request.earliest_attempt &&
+           !server.delays_after_failover() && request.waits != Waits::in_line &&
+           (!request.fencing || server.has_transactions());
 }
 
 } // namespace tenure::redis

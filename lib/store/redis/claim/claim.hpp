@@ -17,12 +17,14 @@
 // | an answer is missing       | script; looks for the   | the owner may hold a key |                              |
 // |                            | owner before a free key |                          |                              |
 // | delay after a failover     | scripts with the run id | claims may be closed     |                              |
+// | key that is held in places | script                  | the rule is in the store | an uncontended pair: 1.6     |
+// |                            |                         |                          | times that of a plain key    |
 // | vote with fencing          | SET NX PX, PTTL, GET,   | only the holder changes  | a tenth of a script          |
 // |                            | TIME in one write       | the fence key            |                              |
 //
 // Costs are from docs/contributors/performance.md and the comments of the sources: by_set, in_transaction, by_page,
-// from_pool and vote, one for each way. `Claims` (batch) groups claims and chooses the way; call has the parts that
-// all ways share.
+// from_pool, ../shares/claim and vote, one for each way. `Claims` (batch) groups claims and chooses the way; call has
+// the parts that all ways share.
 #pragma once
 
 #include "runtime/names.hpp"
@@ -118,6 +120,9 @@ void claim_by_page(ServerPtr const& server, PendingClaim&& claim);
 
 /** Continues a claim after a SET that found its key held. */
 void claim_held_key(ServerPtr const& server, PendingClaim&& claim);
+
+/** Claims a place of a key that is held in places (shares/claim.cpp). */
+void claim_place(ServerPtr const& server, PendingClaim&& claim);
 
 /** True if `SET NX` suffices: a first attempt at a single key, which with fencing also needs a transaction. A claim
  *  that waits in line uses the script, because it probably finds the key held. */

@@ -13,6 +13,7 @@
 #include "store/redis/link/connection.hpp"
 #include "store/redis/observer.hpp"
 #include "store/redis/operations.hpp"
+#include "store/redis/shares/places.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -146,11 +147,12 @@ public:
     {
         auto const& claim = *request.claim;
         auto const& slot = slots_->of(*claim.range, claim.index);
-        if (request.keep_for) {
-            redis::detach(slot.follows, std::move(request)).start(std::move(handler));
-            return;
-        }
-        if (request.notifications && has_remote_line(*claim.range, claim.index))
+        bool const is_place = claim.range->shares;
+        if (request.keep_for)
+            (is_place ? detach_place : redis::detach)(slot.follows, std::move(request)).start(std::move(handler));
+        else if (is_place)
+            slot.places->release(std::move(request), std::move(handler));
+        else if (request.notifications && has_remote_line(*claim.range, claim.index))
             release_and_announce(slots_, std::move(request)).start(std::move(handler));
         else
             slot.releases->add(std::move(request), std::move(handler));
@@ -158,7 +160,10 @@ public:
 
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
     {
-        withdraw_and_announce(slots_, std::move(request)).start(std::move(handler));
+        if (request.range->shares)
+            slots_->of(*request.range, 0).places->withdraw(std::move(request), std::move(handler));
+        else
+            withdraw_and_announce(slots_, std::move(request)).start(std::move(handler));
     }
 
     [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override
@@ -195,7 +200,7 @@ public:
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {
         auto const& node = slots_->of(*request.range, request.index).follows;
-        redis::evict(node, std::move(request)).start(std::move(handler));
+        (request.range->shares ? evict_place : redis::evict)(node, std::move(request)).start(std::move(handler));
     }
 
     void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override

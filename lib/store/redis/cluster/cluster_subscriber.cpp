@@ -85,11 +85,12 @@ void ClusterSubscriber::settle(std::shared_ptr<Subscription> const& subscription
     subscription->settled = now;
     subscription->home = node->address;
     subscription->watch = node->hints->watch(
-        subscription->channel, [weak = std::weak_ptr(subscription), self = weak_from_this()](WatchEvent event) {
+        subscription->channel, [weak = std::weak_ptr(subscription), self = weak_from_this()](WatchNews news) {
             auto const subscriber = self.lock();
             auto const alive = weak.lock();
             if (!subscriber || !alive)
                 return;
+            auto const event = news.event;
             bool const is_news =
                 event == WatchEvent::hint || event == WatchEvent::our_turn || event == WatchEvent::others_turn;
             bool const was_in_force =
@@ -100,7 +101,7 @@ void ClusterSubscriber::settle(std::shared_ptr<Subscription> const& subscription
                 if (!was_in_force)
                     return;
             }
-            alive->handler(event);
+            alive->handler(news);
         });
 }
 

@@ -12,6 +12,7 @@
 #include "store/redis/releases.hpp"
 #include "store/redis/renewals.hpp"
 #include "store/redis/server_context.hpp"
+#include "store/redis/shares/places.hpp"
 
 #include <store/claim_window.hpp>
 
@@ -87,6 +88,7 @@ struct SlotContext {
     std::shared_ptr<Claims> multi_slot_claims;
     std::shared_ptr<Renewals> renewals;
     std::shared_ptr<Releases> releases;
+    std::shared_ptr<Places> places;
     /// a claim in a spread range was refused here: other slots are preferred until then
     Instant avoid_until = Instant::min();
     Instant used{};

@@ -42,6 +42,11 @@ constexpr std::array commands{
     CommandToCheck{{"lrem", "key", "0", "name", ""}, Without::waiting_in_line},
     CommandToCheck{{"lrange", "key", "0", "-1", ""}, Without::waiting_in_line},
     CommandToCheck{{"llen", "key", "", "", ""}, Without::waiting_in_line},
+    CommandToCheck{{"hget", "key", "field", "", ""}, Without::sharing},
+    CommandToCheck{{"hmget", "key", "field", "", ""}, Without::sharing},
+    CommandToCheck{{"hset", "key", "field", "value", ""}, Without::sharing},
+    CommandToCheck{{"hdel", "key", "field", "", ""}, Without::sharing},
+    CommandToCheck{{"hgetall", "key", "", "", ""}, Without::sharing},
     CommandToCheck{{"publish", "channel", "message", "", ""}, Without::waking_later, Asked::unsharded},
     CommandToCheck{{"subscribe", "channel", "", "", ""}, Without::waking_later, Asked::unsharded},
     CommandToCheck{{"spublish", "channel", "message", "", ""}, Without::waking_later, Asked::sharded_cluster},
@@ -60,7 +65,8 @@ std::string minimal_acl(ServerInfo const& server)
            ", and for notifications " +
            (cluster && server.version.has_sharded_channels() ? "+spublish +ssubscribe +sunsubscribe"
                                                              : "+publish +subscribe +unsubscribe") +
-           " +lpos +rpush +lpush +lpop +lrem +lrange +llen ~{PREFIX*}:waiting ~{PREFIX*}:watched &{PREFIX*}:free";
+           " +lpos +rpush +lpush +lpop +lrem +lrange +llen ~{PREFIX*}:waiting ~{PREFIX*}:watched &{PREFIX*}:free"
+           ", and for fair locks, read-write locks and semaphores +hget +hmget +hset +hdel +hgetall";
 }
 
 std::optional<std::string> lookup(std::map<std::string, std::string, std::less<>> const& map, std::string_view name)
@@ -260,6 +266,7 @@ Finding permissions(Facts const& facts)
         Without::waiting_in_line,
         "without the commands of lists waiters are served in no order; grant them with the keys ~{PREFIX*}:waiting "
         "~{PREFIX*}:watched");
+    advise(Without::sharing, "without the commands of hashes fair locks, read-write locks and semaphores are refused");
     advise(
         Without::unsubscribing,
         "without +unsubscribe (in a cluster +sunsubscribe) the server keeps unused subscriptions until the connection "

@@ -29,7 +29,8 @@ struct CommandToCheck {
         waking_later,
         waiting_in_line,
         losing_moved_slots,
-        unsubscribing
+        unsubscribing,
+        sharing
     } without = Without::nothing;
     /// servers on which it is checked
     enum class Asked { all, unsharded, cluster, sharded_cluster } asked = Asked::all;

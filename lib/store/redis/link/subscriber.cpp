@@ -4,6 +4,8 @@
 
 #include "store/redis/wire/server_error.hpp"
 
+#include <config/number_from.hpp>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -50,17 +52,21 @@ std::string make_waiter_name(Runtime& runtime)
     return name;
 }
 
-WatchEvent whose_turn(std::string_view message, std::string_view waiter) noexcept
+WatchEvent whose_turn(std::string_view message, std::string_view waiter, std::vector<std::uint64_t>* held)
 {
     bool ours = false;
     for (;;) {
-        auto const name = message.substr(0, message.find(' '));
-        if (!is_waiter_name(name))
+        auto const entry = message.substr(0, message.find(' '));
+        auto const name = entry.substr(0, entry.find(':'));
+        auto const number = number_from<std::uint64_t>(entry.substr(std::min(name.size() + 1, entry.size())));
+        if (!is_waiter_name(name) || (name != entry && !number))
             return WatchEvent::hint;
         ours = ours || name == waiter;
-        if (name.size() == message.size())
+        if (name == waiter && number && held != nullptr)
+            held->push_back(*number);
+        if (entry.size() == message.size())
             return ours ? WatchEvent::our_turn : WatchEvent::others_turn;
-        message.remove_prefix(name.size() + 1);
+        message.remove_prefix(entry.size() + 1);
     }
 }
 
@@ -228,10 +234,17 @@ void Subscriber::pushed(resp::Value const& push)
         return;
     auto const kind = parts[0].as_string();
     if (kind == "message" || kind == "smessage")
-        channels_.notify(std::string(parts[1].as_string()), whose_turn(parts[2].as_string(), waiter_));
+        heard(std::string(parts[1].as_string()), parts[2].as_string());
     else if (kind == "sunsubscribe" && moved_)
         // also sent without a request, when the hash slot has moved to another node
         moved_away(std::string(parts[1].as_string()), push);
+}
+
+void Subscriber::heard(std::string const& channel, std::string_view message)
+{
+    std::vector<std::uint64_t> held;
+    auto const event = whose_turn(message, waiter_, &held);
+    channels_.notify(channel, event == WatchEvent::our_turn ? WatchNews(event, held) : WatchNews(event));
 }
 
 bool Subscriber::in_shards() const

@@ -27,8 +27,11 @@ struct ServerError;
 [[nodiscard]] std::string make_waiter_name(Runtime& runtime);
 
 /** Meaning of a message on the channel of a range for the named store: `our_turn`, `others_turn` or `hint`. Anything
- *  but a list of names is a hint, such as an observer's "1" or a text of another program. */
-[[nodiscard]] WatchEvent whose_turn(std::string_view message, std::string_view waiter) noexcept;
+ *  but a list of names, with or without a colon and a number, is a hint, such as an observer's "1" or a text of another
+ *  program.
+ *  @param held  gets the numbers of the named store: its places that hold now */
+[[nodiscard]] WatchEvent
+whose_turn(std::string_view message, std::string_view waiter, std::vector<std::uint64_t>* held = nullptr);
 
 /** Subscriptions to notifications of freed keys. They use a separate connection, which is opened for the first
  *  watcher.
@@ -80,6 +83,7 @@ private:
     void log_refusal(std::string const& name, ServerError const& error) const;
     void state_changed(std::uint64_t connection, ConnectionState state);
     void pushed(resp::Value const& push);
+    void heard(std::string const& channel, std::string_view message);
     void interrupted();
     [[nodiscard]] bool in_shards() const;
     void moved_away(std::string const& name, resp::Value const& said);

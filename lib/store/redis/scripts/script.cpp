@@ -78,6 +78,8 @@ resp::Command command_of(ScriptCall const& call, ScriptAttempt& attempt, Command
     if (call.reply_bytes != 0)
         command.expect_reply_bytes(call.reply_bytes);
     command.set_urgency(call.urgency);
+    if (call.leaves_with_next)
+        command.leave_with_next();
     return command;
 }
 

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Parts of the scripts in scripts.cpp and release_scripts.cpp: the counter of fencing tokens, the line of waiters, and
-// the marker of `delay_after_failover`.
+// Parts of the scripts in scripts.cpp, release_scripts.cpp and ../shares: the counter of fencing tokens, the line of
+// waiters, and the marker of `delay_after_failover`.
 #pragma once
 
 #include <cstddef>

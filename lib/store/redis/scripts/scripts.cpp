@@ -185,9 +185,29 @@ end
 return table.concat(result)
 )";
 
+// A key that is held in places (shares/) is a hash; HGET by pcall, because other hashes belong to other programs. A
+// reply has at most 1,024 places.
 constexpr std::string_view inspect_text = R"(
 local time = redis.call('TIME')
 local result = {string.format('%.0f', time[1] * 1000000 + time[2])}
+local now, room = time[1] * 1000 + math.floor(time[2] / 1000), 1024
+local function places_of(key)
+  if redis.pcall('HGET', KEYS[key], 'mode') ~= 'line' then
+    return false
+  end
+  local fields, places = redis.call('HGETALL', KEYS[key]), {}
+  for i = 1, #fields, 2 do
+    local number, ends, weight, capacity, position =
+      string.match(fields[i + 1], '^(%d+) (%d+) %d+ (%d+) (%d+) %S* (%d+)$')
+    local left = number and ends - now or 0
+    if left > 0 and room > 0 then
+      room = room - 1
+      places[#places + 1] = string.sub(fields[i], 1, 512)
+      places[#places + 1] = string.format('%s %.0f %s %s %s', number, left, weight, capacity, position)
+    end
+  end
+  return places
+end
 local count = ARGV[1] and #KEYS / 2 or #KEYS
 for first = 1, count, 64 do
   local last = math.min(first + 63, count)
@@ -199,7 +219,7 @@ for first = 1, count, 64 do
       local fence = count + key
       local token = ARGV[1] and redis.pcall('GET', KEYS[fence])
       result[#result + 1] = key - 1
-      result[#result + 1] = held[i] and string.sub(held[i], 1, 1024)
+      result[#result + 1] = held[i] and string.sub(held[i], 1, 1024) or left ~= -1 and places_of(key)
       result[#result + 1] = left
       result[#result + 1] = type(token) == 'string' and string.sub(token, 1, 32)
     end

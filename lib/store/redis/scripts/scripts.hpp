@@ -70,6 +70,8 @@ struct ScriptCall {
     std::size_t reply_bytes = 0;
     /// the last value is the run id of the process that is to run the script
     bool with_run_id = false;
+    /// another call follows in this turn: both leave in one write
+    bool leaves_with_next = false;
     resp::Urgency urgency = resp::Urgency::first;
 };
 
@@ -141,8 +143,8 @@ namespace tenure::redis::scripts
 [[nodiscard]] Script const& renew_noting_ttl();
 
 /** Describes the existing keys of KEYS. ARGV: empty; or "1": the second half of KEYS are the fence keys of the first
- *  half. Answers server time in microseconds, then for each: index from 0, value (its first 1024 bytes; false
- *  for another type), remaining ms or -1, token or false. */
+ *  half. Answers server time in microseconds, then for each: index from 0, value (its first 1024 bytes; a list for a
+ * key that is held in places: see `read_places`; false for another type), remaining ms or -1, token or false. */
 [[nodiscard]] Script const& inspect();
 
 /** Replaces the value ARGV[1] of KEYS[1] by ARGV[2] and keeps the ttl. Answers the remaining ms, -2 if the value is

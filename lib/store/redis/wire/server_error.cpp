@@ -76,7 +76,8 @@ std::string permission_advice(std::string_view words)
                "~{PREFIX*}:waiting ~{PREFIX*}:watched (docs/integrators/redis-protocol.md: more in a cluster and with "
                "Redlock)";
     return "grant the user what leases need: -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pttl +incr "
-           "+time +multi +exec";
+           "+time +multi +exec, and for fair locks, read-write locks and semaphores +hget +hmget +hset +hdel "
+           "+hgetall";
 }
 
 /** Hides the secret part of owners, because a server may repeat its input. */

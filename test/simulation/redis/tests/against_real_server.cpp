@@ -277,7 +277,7 @@ TEST_CASE("the simulated server answers whatever is sent to it as a real one doe
         auto const number = [&] { return std::to_string(random.between(-3, 3)); };
         Commands commands{{"DEL", "a", "b", "c"}};
         while (commands.size() < 200) {
-            std::array<std::vector<std::string>, 27> const some{
+            std::array<std::vector<std::string>, 36> const some{
                 {{"RPUSH", key(), name(), name()},
                  {"RPUSH", key(), name()},
                  {"LPUSH", key(), name()},
@@ -289,6 +289,15 @@ TEST_CASE("the simulated server answers whatever is sent to it as a real one doe
                  {"LLEN", key()},
                  {"LINDEX", key(), number()},
                  {"LPOS", key(), name()},
+                 {"HGET", key(), name()},
+                 {"HMGET", key(), name(), name()},
+                 {"HSET", key(), name(), number()},
+                 {"HSET", key(), name(), number(), name(), number()},
+                 {"HSET", key(), name(), number(), name()},
+                 {"HDEL", key(), name(), name()},
+                 {"HGETALL", key()},
+                 {"HLEN", key()},
+                 {"EVAL", "return redis.call('HGETALL', KEYS[1])", "1", key()},
                  {"SET", key(), name()},
                  {"SET", key(), number(), "NX"},
                  {"SET", key(), number(), "XX", "PX", "100000"},

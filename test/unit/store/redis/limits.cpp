@@ -13,6 +13,9 @@
 #include "store/redis/renewals.hpp"
 #include "store/redis/scripts/script_parts.hpp"
 #include "store/redis/scripts/scripts.hpp"
+#include "store/redis/shares/places.hpp"
+#include "store/redis/shares/script_parts.hpp"
+#include "store/redis/shares/scripts.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -79,6 +82,13 @@ TEST_CASE("confirmations and messages of subscriptions fit into the output buffe
     constexpr std::size_t name_and_blank = 33;
     auto const longest_message = scripts::longest_line * name_and_blank + longest_key + 64;
     CHECK(longest_message < redis::ConnectionOptions().max_reply_bytes);
+    // a colon and a number follow the name of each place
+    CHECK(
+        redis::place_scripts::most_places * (name_and_blank + 21) + longest_key + 64 <
+        redis::ConnectionOptions().max_reply_bytes);
+    CHECK(
+        redis::place_scripts::claim().plain.text.find(
+            "count >= " + std::to_string(redis::place_scripts::most_places)) != std::string::npos);
     CHECK(scripts::join_line_text.find("length < " + std::to_string(scripts::longest_line)) != std::string_view::npos);
 }
 
@@ -98,6 +108,8 @@ TEST_CASE("the page of the protocol names each limit with its constant", "[redis
     named("Renewals::claims_per_call", redis::Renewals::claims_per_call);
     named("Claims::owners_per_call", redis::Claims::owners_per_call);
     named("Releases::releases_per_call", redis::Releases::releases_per_call);
+    named("Places::places_per_call", redis::Places::places_per_call);
+    named("most_places", redis::place_scripts::most_places);
     named("ConnectionMachine::most_unanswered_bytes", redis::ConnectionMachine::most_unanswered_bytes);
     named("ConnectionMachine::most_owed", redis::ConnectionMachine::most_owed);
     named("longest_line", scripts::longest_line);

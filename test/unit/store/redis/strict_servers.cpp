@@ -5,6 +5,7 @@
 
 #include "store/redis/scripts/plain_form.hpp"
 #include "store/redis/scripts/scripts.hpp"
+#include "store/redis/shares/scripts.hpp"
 
 #include "harness/expect_failure.hpp"
 
@@ -29,6 +30,7 @@ namespace
 {
 
 namespace scripts = redis::scripts;
+namespace places = redis::place_scripts;
 using namespace std::chrono_literals;
 
 Value const no_key = Value::error("NOPERM this user has no permissions to access one of the keys used as arguments");
@@ -373,13 +375,21 @@ TEST_CASE("the plain form of each script names one key in each command, and publ
           &scripts::withdraw_in_shard(),
           &scripts::notify_freed(),
           &scripts::notify_freed_in_shard(),
-          &scripts::line_up()}) {
+          &scripts::line_up(),
+          &places::claim().plain,
+          &places::claim().delayed,
+          &places::renew().plain,
+          &places::renew().delayed,
+          &places::leave().plain,
+          &places::leave().delayed,
+          &places::replace().plain,
+          &places::replace().delayed}) {
         auto const& text = script->plain != nullptr ? script->plain->text : script->text;
         CAPTURE(text);
         CHECK(text.find("unpack(KEYS") == std::string::npos);
         CHECK(text.find("PUBLISH'") == std::string::npos);
         CHECK(redis::plain_form(text) == text);
-        CHECK(text.size() < 8192);
+        CHECK(text.size() < 12288);
     }
     CHECK(scripts::draw().plain == nullptr);
     CHECK(scripts::release().plain != nullptr);

@@ -199,9 +199,15 @@ TEST_CASE("in a cluster other permissions count, and their absence means somethi
                 names += std::string(command.words[0]) + ' ';
         return names;
     };
-    CHECK(names_for({"redis", "7.0.15", "standalone", "master"}) == "publish subscribe unsubscribe ");
-    CHECK(names_for({"redis", "6.2.0", "cluster", "master"}) == "publish subscribe unsubscribe asking ");
-    CHECK(names_for({"redis", "7.0.15", "cluster", "master"}) == "spublish ssubscribe sunsubscribe asking ");
+    CHECK(
+        names_for({"redis", "7.0.15", "standalone", "master"}) ==
+        "hget hmget hset hdel hgetall publish subscribe unsubscribe ");
+    CHECK(
+        names_for({"redis", "6.2.0", "cluster", "master"}) ==
+        "hget hmget hset hdel hgetall publish subscribe unsubscribe asking ");
+    CHECK(
+        names_for({"redis", "7.0.15", "cluster", "master"}) ==
+        "hget hmget hset hdel hgetall spublish ssubscribe sunsubscribe asking ");
 
     auto facts = healthy();
     facts.server.mode = "cluster";
