@@ -46,7 +46,7 @@ public:
         (void)eventually(
             [&] {
                 for (auto const& line : process_.lines())
-                    if (line == "held" || line.starts_with("all keys") || line.starts_with("the store"))
+                    if (line == "held" || line.starts_with("others held") || line.starts_with("the store"))
                         said = line;
                 return !said.empty();
             },
