@@ -58,6 +58,9 @@ std::vector<std::string> Descriptor::names() const
 
 void Descriptor::read_at(std::int64_t offset, void* to, std::size_t bytes) const
 {
+    // no address of nothing: a line without entries, for example
+    if (bytes == 0)
+        return;
     auto const got = ::pread(number_, to, bytes, offset);
     if (got < 0)
         throw_errno("cannot read a file");
