@@ -125,7 +125,7 @@ public:
 
     /** Strictly greater for every later holder of the same key. Pass it to the resource, which rejects smaller tokens.
      * docs/users/guarantees.md lists what may break the order.
-     *  @throws std::logic_error if there is none: fencing is off (`LeaseOptions::fencing`), or the lease is empty */
+     *  @throws std::logic_error if it has no token: fencing is off (`LeaseOptions::fencing`), or the lease is empty */
     [[nodiscard]] std::uint64_t fencing_token() const;
     /** Whether `fencing_token` returns one. */
     [[nodiscard]] bool has_fencing_token() const noexcept;

@@ -71,7 +71,7 @@ void print(std::ostream& out, Report const& report)
     if (report.figures.compared != 0)
         out << "  valid_until was at least " << in_milliseconds(report.figures.least_margin)
             << " ms before the store's expiry in " << report.figures.compared << " comparisons\n";
-    out << "  a key was held for nobody for " << in_milliseconds(report.figures.longest_orphan)
+    out << "  a key stayed taken without a holder for " << in_milliseconds(report.figures.longest_orphan)
         << " ms at most; all were free " << in_milliseconds(report.clean_after)
         << " ms after the last worker had ended\n"
         << "  register: " << report.writes.accepted << " writes accepted, " << report.writes.rejected << " rejected, "

@@ -160,7 +160,8 @@ void Watcher::look_for_orphan(std::uint32_t cell, KeyLook const& key, std::optio
     figures_.longest_orphan = std::max(figures_.longest_orphan, now - memory.orphan_since);
     if (now - memory.orphan_since > bound)
         complain(
-            memory.complained_orphan, key.claim(), "S9", "for longer than G and 3 s the key is held for nobody", cell);
+            memory.complained_orphan, key.claim(), "S9",
+            "for longer than G and 3 s the key stays taken without a holder", cell);
 }
 
 void Watcher::complain(

@@ -66,7 +66,7 @@ grant(Search const& search, RangeFile const& range, std::uint32_t slot, RecordPa
     return Granted{0, request.fencing ? record.token : 0, request.ttl, look.since, std::move(tenancy)};
 }
 
-/** Looks for a key of a segment. Unset: there is none. */
+/** Claims a key of a segment. Unset: all are taken. */
 std::optional<ClaimReply> claim_in(Search& search, Segment const& segment)
 {
     auto const locked = search.session.lock(segment.stem, segment.area());

@@ -47,7 +47,7 @@ static_assert(sizeof(Record) == 512);
 
 /** The two copies of a record, as they lie in the file. */
 using RecordPair = std::array<Record, 2>;
-/** The newer copy that is whole; an empty record if there is none. */
+/** The newer whole copy, or an empty record if both are damaged. */
 [[nodiscard]] Record const& current(RecordPair const& pair) noexcept;
 
 /** A store that watches or waits for keys of a range file. */

@@ -60,7 +60,7 @@ public:
     /** The claim's cell; null: it is of another session. */
     [[nodiscard]] Tenancy const* tenancy_of(Claim const& claim) const noexcept;
 
-    /** The range file of a stem; null: there is none, and all its keys are free. */
+    /** The range file of a stem. Null: it does not exist, so all its keys are free. */
     [[nodiscard]] RangeFilePtr find(std::string const& stem);
     /** Locks an area of a stem's range file, which is made if it is missing. The end of the pointer unlocks it.
      *  @throws Contended */

@@ -71,7 +71,7 @@ private:
 
     /** Drops the places that have lapsed, and marks those of the others that hold. */
     static void settle(Line& line, Instant now, News& news);
-    /** The settled place of the owner; null: there is none. */
+    /** The settled place of the owner, or null. */
     [[nodiscard]] Entry* find(std::string const& key, std::string const& owner, Instant now, News& news);
     /** Removes the place. */
     void leave(std::string const& key, Entry const& place, Instant now, News& news);
