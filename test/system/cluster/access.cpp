@@ -85,7 +85,8 @@ TEST_CASE("a user's missing permissions in a cluster are found before the first 
         if (!of_permissions(finding))
             continue;
         CHECK(finding.severity == Finding::Severity::warning);
-        CHECK(finding.observed.ends_with("missing: +spublish +ssubscribe +sunsubscribe +asking"));
+        CHECK(finding.observed.ends_with(
+            "missing: +hget +hmget +hset +hdel +hgetall +spublish +ssubscribe +sunsubscribe +asking"));
         CHECK(finding.advice.find("a hash slot that is being moved") != std::string::npos);
     }
 }
