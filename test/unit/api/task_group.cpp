@@ -81,6 +81,22 @@ TEST_CASE("a second cancellation ends a drain")
     CHECK(test.result == (work_ended ? make_error_code(asio::error::operation_aborted) : error_code()));
 }
 
+TEST_CASE("a run that has ended leaves no timer, which would keep the context running")
+{
+    TaskRun test;
+    auto const drain = GENERATE(0min, 1min);
+    test.start(test.work([&](TaskGroup& tasks) {
+        tasks.set_drain(drain);
+        tasks.spawn(TaskRun::draining_session(&test, "draining"));
+    }));
+    test.work_gate.open();
+    test.runtime->run_ready();
+    test.answer_release();
+    CHECK(test.log.back() == "run ended");
+    // the store's own
+    CHECK(test.runtime->timers() == 1);
+}
+
 TEST_CASE("total passes to the work, which decides, and to tasks with a drain; the group is closed")
 {
     TaskRun test;

@@ -5,10 +5,8 @@
 #include <tenure/stores/memory.hpp>
 #include <tenure/task_group.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_executor.hpp>
-#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -19,13 +17,11 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 
 #include <atomic>
 #include <chrono>
 #include <exception>
 #include <memory>
-#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -110,30 +106,6 @@ TEST_CASE("a task's handler runs on its own executor, which waits for it")
     CHECK_FALSE(told);
     other.run_for(5s);
     CHECK(told);
-}
-
-TEST_CASE("a run that has ended keeps its context running no longer, whatever drain was left")
-{
-    asio::io_context context;
-    {
-        auto const store = open_store(context, MemoryConfig{});
-        SlotPool const pool(store, {.prefix = "pool:", .size = 4, .ttl = 5s});
-        bool const fails = GENERATE(false, true);
-        auto const run = [&](Slot&, TaskGroup& tasks) -> asio::awaitable<void> {
-            tasks.set_drain(1h);
-            tasks.spawn([]() -> asio::awaitable<void> {
-                co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
-                asio::steady_timer wait(co_await asio::this_coro::executor, 1h);
-                co_await wait.async_wait(asio::as_tuple(asio::deferred));
-            });
-            if (fails)
-                throw std::runtime_error("the work failed");
-            co_return;
-        };
-        async_run(pool, run, [](std::exception_ptr) {});
-    }
-    context.run_for(30s);
-    CHECK(context.stopped());
 }
 
 TEST_CASE("tasks and their lease go with the context that is destroyed under them")
