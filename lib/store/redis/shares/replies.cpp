@@ -139,7 +139,7 @@ std::optional<std::vector<Place>> read_places(resp::Value const& list)
         if (!numbers)
             return std::nullopt;
         auto const& [number, left, weight, capacity, position] = *numbers;
-        if (weight > Share::all || capacity > Share::all || left > 1'000'000'000'000)
+        if (weight > backend::Share::all || capacity > backend::Share::all || left > 1'000'000'000'000)
             return std::nullopt;
         places.push_back(
             {shown_owner(parts[at].as_string()), static_cast<std::uint32_t>(weight),
@@ -148,7 +148,7 @@ std::optional<std::vector<Place>> read_places(resp::Value const& list)
     std::ranges::sort(places, {}, [](Place const& place) { return std::pair(!place.holds, place.fencing_token); });
     // a place that would hold if a script removed the lapsed ones ahead of it holds
     std::uint64_t sum = 0;
-    auto least = Share::all;
+    auto least = backend::Share::all;
     bool waits = false;
     for (auto& place : places) {
         sum += place.weight;
