@@ -34,6 +34,11 @@ struct WorkUnderLock {
     /// set by work that goes on after its lease
     bool went_on = false;
 
+    /** Keeps the result. */
+    auto done()
+    {
+        return asio::bind_executor(context.get_executor(), [this](std::exception_ptr failure) { result = failure; });
+    }
     /** The work of `async_with_lease`. */
     template <class Work>
     void async_with_lease(Work const& work)
@@ -50,10 +55,6 @@ struct WorkUnderLock {
     }
 
 private:
-    auto done()
-    {
-        return asio::bind_executor(context.get_executor(), [this](std::exception_ptr failure) { result = failure; });
-    }
     void check_end()
     {
         run_to_end(context);

@@ -89,7 +89,7 @@ TEST_CASE("a claim that is refused because of the line is sent once more without
         (void)test.claim(request);
         CHECK_FALSE(declares_line(test.words(2)));
         test.answer(test.held_for_700ms());
-        test.connection().become(ConnectionState::ready);
+        test.connection().become(redis::ConnectionState::ready);
         (void)test.claim(request);
         CHECK(declares_line(test.words(3)));
         test.answer(no_key);
@@ -198,7 +198,7 @@ TEST_CASE(
     serve();
     CHECK(refused == 2);
     CHECK(refused_again == 0);
-    test.connection().become(ConnectionState::ready);
+    test.connection().become(redis::ConnectionState::ready);
     refused = 0;
     serve();
     serve();
