@@ -368,6 +368,12 @@ TEST_CASE("a key has places or a plain claim, and only a place that holds is ren
         file::withdraw(process.context, {plain.range, plain.owner, Instant::max(), true, 0ms})));
     REQUIRE(std::holds_alternative<Granted>(process.claim(place).value()));
     CHECK(std::get<Busy>(process.claim(plain).value()).earliest_expiry == unit);
+    // a person who evicts knows the key alone
+    EvictRequest const eviction{plain.range, 0, place.owner, "operator", Instant::max()};
+    CHECK(std::holds_alternative<NotOwner>(
+        file::evict(process.context, {plain.range, 0, plain.owner, "operator", Instant::max()})));
+    CHECK(std::holds_alternative<Evicted>(file::evict(process.context, eviction)));
+    CHECK(std::holds_alternative<NotOwner>(file::evict(process.context, eviction)));
     place.owner = "worker/3";
     auto const waiting = std::get<Busy>(process.claim(place).value()).place.value();
     auto const claim = std::make_shared<Claim>();

@@ -4,6 +4,7 @@
 #include "store/ended_claim.hpp"
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -122,11 +123,12 @@ WithdrawReply withdraw(Context const& context, WithdrawRequest const& request)
     return reply;
 }
 
-EvictReply evict(Context const& context, EvictRequest const& request)
+namespace
 {
-    auto& session = *context.session;
-    if (request.range->shares)
-        return evict_place(context.session, request);
+
+/** Unset: the key has no plain claim. */
+std::optional<EvictReply> evict_plain(Session& session, EvictRequest const& request)
+{
     auto const place = place_of(*request.range, request.index);
     auto const locked = session.lock(place);
     Look look(session);
@@ -135,12 +137,27 @@ EvictReply evict(Context const& context, EvictRequest const& request)
     auto const pair = locked->read(place.slot);
     auto record = current(pair);
     auto const state = look.at(record);
-    if (!state.taken || record.value() != request.owner || read_ended_claim(record.value()))
+    if (!state.taken)
+        return std::nullopt;
+    if (record.value() != request.owner || read_ended_claim(record.value()))
         return NotOwner{};
     // The cell stays: the holder may be renewing, and a copy of the old end would free the key under it.
     record.set_value("evicted/" + request.evicted_by);
     locked->write(place.slot, pair, record);
     return Evicted{state.until ? std::optional(time_until(*state.until, look.now)) : std::nullopt};
+}
+
+} // namespace
+
+EvictReply evict(Context const& context, EvictRequest const& request)
+{
+    if (!request.range->shares)
+        if (auto reply = evict_plain(*context.session, request))
+            return *reply;
+    // a person does not know how the key is held
+    auto of_place = request;
+    of_place.range = shared_key(request.range->key(request.index));
+    return evict_place(context.session, of_place);
 }
 
 } // namespace tenure::file

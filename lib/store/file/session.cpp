@@ -146,7 +146,7 @@ RangeFilePtr Session::lock(std::string const& stem, Area area)
             static_cast<void>(directory.create_file(directory.ranges, file_name_of(stem), "." + holder->id.text()));
             continue;
         }
-        // who waits for two areas waits for the first one
+        // a process that needs two areas waits for the first one
         if (locked_ == 0)
             holder->note(range->inode);
         for (int yielded = 0; !range->file.try_lock(area); ++yielded) {

@@ -56,7 +56,7 @@ ClaimReply claim_in(Session& session, Places& places, ClaimRequest const& reques
     } else if (place->record.holder != session.holder->id) {
         places.take(*place, request); // another store has asked for it before
     } else {
-        // nobody drops it at the same time, because that needs the lock
+        // no other process drops it at the same time, because that needs the lock
         place->state.until = look.now + std::chrono::nanoseconds(request.ttl).count();
         session.holder->extend(std::vector{OwnHolder::Extension{place->record.cell, *place->state.until}});
         session.check_intact();
@@ -138,6 +138,8 @@ WithdrawReply withdraw_place(SessionPtr const& session, WithdrawRequest const& r
 
 EvictReply evict_place(SessionPtr const& session, EvictRequest const& request)
 {
+    if (session->find(places_of(request.range->prefix).stem) == nullptr)
+        return NotOwner{};
     return in_places(session, *request.range, true, [&](Places& places) -> EvictReply {
         auto const& look = places.look();
         if (request.not_after.over(look.since))
