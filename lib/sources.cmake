@@ -221,8 +221,11 @@ if(TENURE_FILE)
       store/file/directory.cpp
       store/file/inspect.cpp
       store/file/layout.cpp
+      store/file/line.cpp
+      store/file/places.cpp
       store/file/release.cpp
       store/file/session.cpp
+      store/file/shares.cpp
       store/file/watches.cpp
   )
 endif()

@@ -81,6 +81,8 @@ struct Tenancy {
     std::shared_ptr<OwnHolder> holder;
     std::uint32_t cell = 0;
     std::uint64_t claim = 0;
+    /// the number of the record that names the cell; set by its writer
+    std::uint32_t slot = 0;
 };
 
 /** The holder file of this process. Only this object writes it, so it knows the cells without reading. It lives as long

@@ -25,6 +25,8 @@ namespace tenure
 struct Message {
     std::uint64_t about = 0;
     std::uint64_t event = 0;
+    /// more about the event; 0: nothing
+    std::uint64_t number = 0;
 };
 
 /** Writes a message. A full FIFO loses it. @param fifo  open for reading also: without a reader SIGPIPE would be raised

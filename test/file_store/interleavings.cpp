@@ -3,7 +3,7 @@
 // two of them: two owners never hold the key. The code that runs is the one that ships.
 #include "harness/scratch_directory.hpp"
 #include "interleaver.hpp"
-#include "store/file/operations.hpp"
+#include "standing_process.hpp"
 
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -31,52 +31,12 @@ namespace
 constexpr auto unit = 100ms;
 constexpr auto ttl = 3 * unit;
 
-/** The reply; unset if another process has locked the key. */
-template <class Steps>
-auto unless_contended(Steps steps) -> std::optional<decltype(steps())>
-{
-    try {
-        return steps();
-    } catch (file::Contended const&) {
-        return std::nullopt;
-    }
-}
-
-/** One process of the machine. */
-struct Process {
-    std::shared_ptr<StandingRuntime> runtime;
-    file::Context context;
-
-    Process(std::string const& directory, std::atomic<std::int64_t> const& clock)
-        : runtime(std::make_shared<StandingRuntime>(clock))
-    {
-        context.session = std::make_shared<file::Session>(FileConfig{directory}, runtime);
-        context.watches = std::make_shared<file::Watches>(runtime);
-    }
-    ~Process() { context.session->close(); }
-    Process(Process const&) = delete;
-    Process& operator=(Process const&) = delete;
-
-    [[nodiscard]] std::optional<ClaimReply> claim(KeyRangePtr range, std::string owner) const
-    {
-        ClaimRequest const request{std::move(range), std::move(owner), ttl, Instant::max(), true, std::nullopt};
-        return unless_contended([&] { return file::claim(context, request); });
-    }
-    /** When the claim is valid until; 0: it is not. */
-    [[nodiscard]] std::int64_t claimed(KeyRangePtr range, std::string owner) const
-    {
-        auto const reply = claim(std::move(range), std::move(owner));
-        auto const* const granted = reply ? std::get_if<Granted>(&*reply) : nullptr;
-        return granted == nullptr ? 0 : (granted->since + granted->ttl).time_since_epoch().count();
-    }
-};
-
 struct World {
     ScratchDirectory directory{ScratchDirectory::Place::memory};
     std::atomic<std::int64_t> clock = 1'000'000'000'000;
-    Process holder{directory.path(), clock};
-    Process claimer{directory.path(), clock};
-    Process evictor{directory.path(), clock};
+    StandingProcess holder{directory.path(), clock};
+    StandingProcess claimer{directory.path(), clock};
+    StandingProcess evictor{directory.path(), clock};
     std::uint32_t keys = 0;
     std::mt19937_64 random{Catch::getSeed()};
 
@@ -89,7 +49,7 @@ struct World {
 bool World::run(bool evicts, bool releases)
 {
     auto const range = named_key("lock" + std::to_string(keys++));
-    auto const reply = holder.claim(range, "worker/holder");
+    auto const reply = holder.claim(range, "worker/holder", ttl);
     auto const& granted = std::get<Granted>(reply.value());
     auto const claim = std::make_shared<Claim>();
     claim->range = range;
@@ -113,7 +73,7 @@ bool World::run(bool evicts, bool releases)
     });
     steps.add([&] {
         for (int attempt = 0; attempt < 3 && claimed_until == 0; ++attempt)
-            claimed_until = claimer.claimed(range, "worker/claimer");
+            claimed_until = end_of<Granted>(claimer.claim(range, "worker/claimer", ttl));
     });
     if (evicts)
         steps.add([&] {
@@ -181,7 +141,7 @@ TEST_CASE("a record never names a cell that does not have its claim yet", "[inte
             ahead = ahead || holders.cell(record.holder, record.cell).claim != record.claim;
     };
     Interleaver steps;
-    steps.add([&] { CHECK(world.claimer.claimed(range, "worker/claimer") > 0); });
+    steps.add([&] { CHECK(end_of<Granted>(world.claimer.claim(range, "worker/claimer", ttl)) > 0); });
     while (!steps.over()) {
         look();
         steps.step(0);

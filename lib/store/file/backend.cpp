@@ -29,11 +29,7 @@ public:
     [[nodiscard]] Capabilities capabilities() const noexcept override
     {
         return {
-            .keeps_line = true,
-            .examines = true,
-            .no_quarantine = nullptr,
-            .no_detach = nullptr,
-            .no_shares = "this version keeps no places there"};
+            .keeps_line = true, .examines = true, .no_quarantine = nullptr, .no_detach = nullptr, .no_shares = nullptr};
     }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override

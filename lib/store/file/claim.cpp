@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Claims: the first free key of a range, under the lock of its records. Renewals: in the own cells, without a lock.
-#include "operations.hpp"
+#include "places.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -28,63 +28,46 @@ struct Search {
     std::set<HolderId> holders{};
 };
 
-std::uint64_t next_token(std::uint64_t last)
+/** Grants a key of a locked segment.
+ *  @param last_token  of the key */
+Granted grant(
+    Search const& search, RangeFile const& range, std::uint32_t slot, RecordPair const& old, Look const& look,
+    std::uint64_t last_token)
 {
-    using namespace std::chrono;
-    auto const wall = duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
-    return std::max(last + 1, static_cast<std::uint64_t>(wall));
-}
-
-/** Writes a claim in place of a record. The segment is locked. */
-ClaimReply
-grant(Search const& search, RangeFile const& range, std::uint32_t slot, RecordPair const& old, Look const& look)
-{
-    auto& session = search.session;
     auto const& request = search.request;
-    if (request.owner.size() > sizeof(Record::text) - 9) // "resting/"
-        return Failure::refused(errc::store_refused, "the owner is longer than a record", true);
-    // the cell first: no record ever names a cell that does not have its claim
-    auto const until = look.now + std::chrono::nanoseconds(request.lifetime()).count();
-    auto tenancy = session.holder->take(until, look.now);
     Record record;
-    auto const last_token = current(old).token;
     record.token = request.fencing ? next_token(last_token) : last_token;
-    record.claim = tenancy->claim;
-    record.granted = look.now;
-    record.reuse_after = std::chrono::nanoseconds(request.reuse_after).count();
-    record.holder = session.holder->id;
-    record.cell = tenancy->cell;
-    record.set_value(request.owner);
-    try {
-        range.write(slot, old, record);
-        session.check_intact();
-    } catch (...) {
-        // a record that was written all the same names an ended claim
-        session.holder->end(*tenancy);
-        throw;
-    }
+    auto tenancy = write_claim(search.session, range, slot, old, request, look, record);
     return Granted{0, request.fencing ? record.token : 0, request.ttl, look.since, std::move(tenancy)};
 }
 
 /** Claims a key of a segment. Unset: all are taken. */
 std::optional<ClaimReply> claim_in(Search& search, Segment const& segment)
 {
-    auto const locked = search.session.lock(segment.stem, segment.area());
+    auto const locked = search.session.lock(segment);
     Look look(search.session);
     if (search.request.not_after.over(look.since))
         return Failure::dropped();
     std::optional<ClaimReply> reply;
     locked->each(segment, [&](std::uint32_t slot, RecordPair const& pair) {
         auto const& record = current(pair);
-        auto const state = look.at(record);
-        if (search.for_own ? state.taken && record.value() == search.request.owner : !state.taken) {
-            reply = grant(search, *locked, slot, pair, look);
-            if (auto* const granted = std::get_if<Granted>(&*reply))
-                granted->index = segment.index + slot - segment.slot;
+        auto const index = segment.index + slot - segment.slot;
+        auto state = look.at(record);
+        auto last_token = record.token;
+        bool matches = state.taken && record.value() == search.request.owner;
+        if (!search.for_own && !state.taken) {
+            PlacesSeen const seen(search.session.find(places_of(search.request.range->key(index)).stem), look);
+            state = seen.occupancy();
+            last_token = std::max(last_token, seen.last_number);
+        }
+        if (search.for_own ? matches : !state.taken) {
+            auto granted = grant(search, *locked, slot, pair, look, last_token);
+            granted.index = index;
+            reply = std::move(granted);
         }
         if (state.taken && state.until)
             search.earliest = std::min(search.earliest.value_or(*state.until), *state.until);
-        if (state.taken && record.until == 0)
+        if (state.taken && record.until == 0 && record.length != 0)
             search.holders.insert(record.holder);
         return !reply;
     });
@@ -115,17 +98,53 @@ struct Due {
  *  @param ranges  those that were found since the renewal was written */
 bool is_named(Session& session, Claim const& claim, Tenancy const& tenancy, std::map<std::string, RangeFilePtr>& ranges)
 {
-    auto const place = place_of(*claim.range, claim.index);
-    auto const [range, is_new] = ranges.try_emplace(place.stem);
+    auto const stem = records_of(claim).stem;
+    auto const [range, is_new] = ranges.try_emplace(stem);
     if (is_new)
-        range->second = session.find(place.stem);
-    return range->second != nullptr && names(current(range->second->read(place.slot)), tenancy, claim.owner);
+        range->second = session.find(stem);
+    return range->second != nullptr && names(current(range->second->read(tenancy.slot)), tenancy, claim.owner);
 }
 
 } // namespace
 
+std::uint64_t next_token(std::uint64_t last)
+{
+    using namespace std::chrono;
+    auto const wall = duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+    return std::max(last + 1, static_cast<std::uint64_t>(wall));
+}
+
+std::shared_ptr<Tenancy> write_claim(
+    Session& session, RangeFile const& range, std::uint32_t slot, RecordPair const& old, ClaimRequest const& request,
+    Look const& look, Record& record)
+{
+    if (request.owner.size() > sizeof(Record::text) - 9) // "resting/"
+        throw Failure::refused(errc::store_refused, "the owner is longer than a record", true);
+    // the cell first: no record ever names a cell that does not have its claim
+    auto const until = look.now + std::chrono::nanoseconds(request.lifetime()).count();
+    auto tenancy = session.holder->take(until, look.now);
+    tenancy->slot = slot;
+    record.claim = tenancy->claim;
+    record.granted = look.now;
+    record.reuse_after = std::chrono::nanoseconds(request.reuse_after).count();
+    record.holder = session.holder->id;
+    record.cell = tenancy->cell;
+    record.set_value(request.owner);
+    try {
+        range.write(slot, old, record);
+        session.check_intact();
+    } catch (...) {
+        // a record that was written all the same names an ended claim
+        session.holder->end(*tenancy);
+        throw;
+    }
+    return tenancy;
+}
+
 ClaimReply claim(Context const& context, ClaimRequest const& request)
 {
+    if (request.share)
+        return claim_share(context, request);
     auto& session = *context.session;
     auto& watches = *context.watches;
     session.sweep();
@@ -144,10 +163,7 @@ ClaimReply claim(Context const& context, ClaimRequest const& request)
             continue;
         if (waits)
             watches.follow(search.holders);
-        Busy busy;
-        if (search.earliest)
-            busy.earliest_expiry = time_until(*search.earliest, session.now());
-        return busy;
+        return busy_until(search.earliest, session.now());
     }
 }
 

@@ -1,7 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Inspection and examination: without locks, nothing is changed.
-#include "operations.hpp"
+#include "places.hpp"
 #include "store/ended_claim.hpp"
+#include "store/share_sum.hpp"
 
 #include <chrono>
 #include <string>
@@ -12,23 +13,45 @@ namespace tenure::file
 namespace
 {
 
-KeyState state_of(Look& look, Record const& record, std::uint32_t index)
+KeyState state_of(Record const& record, Occupancy const& seen, BootTime now, std::uint32_t index)
 {
     KeyState state;
     state.index = index;
     state.fencing_token = record.token;
-    auto const seen = look.at(record);
     if (!seen.taken)
         return state;
     auto const ended = read_ended_claim(record.value());
     state.kind = ended ? ended->kind : KeyState::Kind::held;
     state.owner = ended ? ended->last_owner : record.value();
     if (seen.until)
-        state.remaining = time_until(*seen.until, look.now);
+        state.remaining = time_until(*seen.until, now);
     if (!ended)
-        state.held_for =
-            std::chrono::floor<std::chrono::milliseconds>(std::chrono::nanoseconds(look.now - record.granted));
+        state.held_for = std::chrono::floor<std::chrono::milliseconds>(std::chrono::nanoseconds(now - record.granted));
     return state;
+}
+
+/** The state of a key without a plain claim: that of its first place, if it has one. */
+void add_places(Session& session, std::string const& key, KeyState& state)
+{
+    Look look(session);
+    PlacesSeen const all(session.find(places_of(key).stem), look);
+    ShareSum sum;
+    std::vector<tenure::Place> places;
+    for (auto const& place : all.places) {
+        if (!place.state.taken)
+            continue;
+        auto const seen = state_of(place.record, place.state, look.now, state.index);
+        if (places.empty())
+            state = seen;
+        places.push_back(
+            {.owner = std::string(place.record.value()),
+             .weight = place.record.weight,
+             .capacity = place.record.capacity,
+             .fencing_token = seen.fencing_token,
+             .remaining = seen.remaining.value_or(std::chrono::milliseconds{0}),
+             .holds = sum.add(place.share())});
+    }
+    state.places = std::move(places);
 }
 
 } // namespace
@@ -48,12 +71,17 @@ InspectReply inspect(Context const& context, KeyRangePtr const& range)
         Look look(session);
         if (auto const file = session.find(segment.stem))
             file->each(segment, [&](std::uint32_t, RecordPair const& pair) {
-                states.push_back(state_of(look, current(pair), static_cast<std::uint32_t>(states.size())));
+                auto const& record = current(pair);
+                auto const index = static_cast<std::uint32_t>(states.size());
+                states.push_back(state_of(record, look.at(record), look.now, index));
                 return true;
             });
         for (auto next = states.size(); next < segment.index + segment.count; ++next)
             states.emplace_back().index = static_cast<std::uint32_t>(next);
     }
+    for (auto& state : states)
+        if (state.kind == KeyState::Kind::free)
+            add_places(session, range->key(state.index), state);
     return states;
 }
 

@@ -2,6 +2,8 @@
 // Checksums, and the places of keys.
 #include "layout.hpp"
 
+#include "store/share_sum.hpp"
+
 #include <algorithm>
 
 namespace tenure::file
@@ -68,8 +70,15 @@ std::vector<Segment> segments_of(KeyRange const& range)
     return segments;
 }
 
+Segment places_of(std::string const& key)
+{
+    return {key + '\n', 0, most_places}; // no key has a line break
+}
+
 Segment line_of(KeyRange const& range)
 {
+    if (range.shares)
+        return {places_of(range.prefix).stem};
     return range.numbered ? Segment{range.prefix, pool_line} : place_of(range, 0);
 }
 

@@ -16,7 +16,7 @@
 namespace tenure::file
 {
 
-/** One of the two copies of the record of a key. */
+/** One of the two copies of the record of a key or of a place. */
 struct Record {
     /// of what follows, up to the end of the value
     std::uint64_t checksum = 0;
@@ -34,10 +34,15 @@ struct Record {
     HolderId holder = {};
     /// the cell in the holder's file
     std::uint32_t cell = 0;
+    /// of a place: its share of the key
+    std::uint32_t weight = 1;
+    std::uint32_t capacity = 1;
+    /// 0: a place that waits
+    std::uint16_t holds = 1;
     /// 0: the key is free
     std::uint16_t length = 0;
     /// the owner, or its mark and last owner (store/ended_claim.hpp)
-    std::array<char, 434> text{};
+    std::array<char, 424> text{};
 
     [[nodiscard]] std::string_view value() const noexcept { return {text.data(), length}; }
     void set_value(std::string_view value) noexcept;
@@ -95,6 +100,8 @@ struct Segment {
 [[nodiscard]] std::vector<Segment> segments_of(KeyRange const& range);
 /** Where one key of the range is. */
 [[nodiscard]] Segment place_of(KeyRange const& range, std::uint32_t index);
+/** Where the places of a key are: side by side in a file of their own. */
+[[nodiscard]] Segment places_of(std::string const& key);
 /** The file of the line of waiters of a range, and as its slot the number of that line. */
 [[nodiscard]] Segment line_of(KeyRange const& range);
 

@@ -21,12 +21,40 @@ namespace tenure::file
     return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::nanoseconds(std::max(end - now, BootTime{0})));
 }
 
-/** True if the record names this claim. One that was evicted still names its cell, and another owner. */
+[[nodiscard]] inline Busy busy_until(std::optional<BootTime> earliest, BootTime now) noexcept
+{
+    return {earliest ? std::optional(time_until(*earliest, now)) : std::nullopt};
+}
+
+/** True if the record names this claim, which holds. One that was evicted still names its cell, and another owner. */
 [[nodiscard]] inline bool names(Record const& record, Tenancy const& tenancy, std::string_view owner) noexcept
 {
     return record.holder == tenancy.holder->id && record.cell == tenancy.cell && record.claim == tenancy.claim &&
-           record.value() == owner;
+           record.value() == owner && record.holds != 0;
 }
+
+/** The record of a key whose claim has ended.
+ *  @param value  empty: the key is free */
+[[nodiscard]] Record ended(Record const& last, std::string_view value, BootTime until);
+[[nodiscard]] inline BootTime later(BootTime now, std::chrono::milliseconds time) noexcept
+{
+    return now + std::chrono::nanoseconds(time).count();
+}
+
+/** Where the record of a claim is: in this segment, at the slot of its tenancy. */
+[[nodiscard]] inline Segment records_of(Claim const& claim)
+{
+    return claim.range->shares ? places_of(claim.range->prefix) : place_of(*claim.range, claim.index);
+}
+
+/** The fencing token of the next claim. */
+[[nodiscard]] std::uint64_t next_token(std::uint64_t last);
+/** Writes a claim in place of a record, which is locked.
+ *  @param old  as the file has it
+ *  @param record  has token and share; gets the rest. Its cell is not used if this throws */
+std::shared_ptr<Tenancy> write_claim(
+    Session& session, RangeFile const& range, std::uint32_t slot, RecordPair const& old, ClaimRequest const& request,
+    Look const& look, Record& record);
 
 /** The session of a request, and the watches of the store. */
 struct Context {
@@ -43,5 +71,14 @@ struct Context {
 /** Renews without any lock: all cells in one write. */
 [[nodiscard]] std::vector<RenewAnswer> renew(Session& session, std::vector<RenewRequest> const& requests);
 [[nodiscard]] Findings examine(Session const& session);
+
+// -- of keys that are held in places --
+
+[[nodiscard]] ClaimReply claim_share(Context const& context, ClaimRequest const& request);
+/** After a place has ended: drops it, and those behind it may hold. */
+void promote(SessionPtr const& session, KeyRangePtr const& range);
+[[nodiscard]] ReleaseReply keep_place(SessionPtr const& session, ReleaseRequest const& request, Tenancy const& tenancy);
+[[nodiscard]] WithdrawReply withdraw_place(SessionPtr const& session, WithdrawRequest const& request);
+[[nodiscard]] EvictReply evict_place(SessionPtr const& session, EvictRequest const& request);
 
 } // namespace tenure::file

@@ -4,6 +4,7 @@
 #include "store/ended_claim.hpp"
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,38 +14,22 @@ namespace tenure::file
 namespace
 {
 
-/** The record of a key whose claim has ended.
- *  @param value  empty: the key is free */
-Record ended(Record const& last, std::string_view value, BootTime until)
+/** Frees a key or place without a lock: its record names a cell that has ended. */
+ReleaseReply set_free(Session& session, Claim const& claim, Tenancy const& tenancy)
 {
-    Record record;
-    record.token = last.token;
-    record.granted = last.granted;
-    record.until = until;
-    record.set_value(value);
-    return record;
-}
-
-BootTime later(BootTime now, std::chrono::milliseconds time)
-{
-    return now + std::chrono::nanoseconds(time).count();
-}
-
-/** Frees a key without a lock: its record names a cell that has ended. */
-ReleaseReply set_free(Session& session, Segment const& place, Claim const& claim, Tenancy const& tenancy)
-{
-    auto const range = session.find(place.stem);
-    if (range == nullptr || !names(current(range->read(place.slot)), tenancy, claim.owner))
+    auto const range = session.find(records_of(claim).stem);
+    if (range == nullptr || !names(current(range->read(tenancy.slot)), tenancy, claim.owner))
         return NotOwner{};
     session.holder->end(tenancy);
     return Released{};
 }
 
 /** Lets a key rest, or keeps it. */
-ReleaseReply set_aside(Session& session, Segment const& place, ReleaseRequest const& request, Tenancy const& tenancy)
+ReleaseReply set_aside(Session& session, ReleaseRequest const& request, Tenancy const& tenancy)
 {
     auto const& claim = *request.claim;
-    auto const locked = session.lock(place.stem, place.area());
+    auto const place = records_of(claim);
+    auto const locked = session.lock(place);
     auto const now = session.now();
     auto const pair = locked->read(place.slot);
     auto const& last = current(pair);
@@ -65,6 +50,18 @@ ReleaseReply set_aside(Session& session, Segment const& place, ReleaseRequest co
 
 } // namespace
 
+Record ended(Record const& last, std::string_view value, BootTime until)
+{
+    auto record = last;
+    record.claim = 0;
+    record.until = until;
+    record.reuse_after = 0;
+    record.holder = {};
+    record.cell = 0;
+    record.set_value(value);
+    return record;
+}
+
 ReleaseReply release(Context const& context, ReleaseRequest const& request)
 {
     auto const& session = context.session;
@@ -74,16 +71,22 @@ ReleaseReply release(Context const& context, ReleaseRequest const& request)
     auto const* const tenancy = session->tenancy_of(claim);
     if (tenancy == nullptr)
         return NotOwner{};
-    auto const place = place_of(*claim.range, claim.index);
     auto const end = session->holder->until(tenancy->cell, tenancy->claim);
     bool const stays_taken = request.keep_for || claim.reuse_after.count() > 0;
     if (!stays_taken && (!end || session->now() >= *end))
         return NotOwner{};
-    auto reply =
-        stays_taken ? set_aside(*session, place, request, *tenancy) : set_free(*session, place, claim, *tenancy);
-    if (auto* const released = std::get_if<Released>(&reply); released != nullptr && request.notifications)
-        released->named_another =
-            tell(session, {line_of(*claim.range), {place.slot}, stays_taken ? 0U : 1U, request.keep_for.has_value()});
+    bool const shares = claim.range->shares;
+    if (shares && request.keep_for)
+        return keep_place(session, request, *tenancy);
+    auto reply = stays_taken ? set_aside(*session, request, *tenancy) : set_free(*session, claim, *tenancy);
+    auto* const released = std::get_if<Released>(&reply);
+    if (released == nullptr || !request.notifications)
+        return reply;
+    if (shares)
+        promote(session, claim.range);
+    else
+        released->named_another = tell(
+            session, {line_of(*claim.range), {tenancy->slot}, stays_taken ? 0U : 1U, request.keep_for.has_value()});
     return reply;
 }
 
@@ -92,12 +95,14 @@ WithdrawReply withdraw(Context const& context, WithdrawRequest const& request)
     auto const& session = context.session;
     if (session->runtime->now() >= request.not_after)
         return Failure::dropped();
+    if (request.range->shares)
+        return withdraw_place(session, request);
     bool const rests = request.reuse_after.count() > 0;
     Released reply;
     for (auto const& segment : segments_of(*request.range)) {
         Release news{line_of(*request.range), {}};
         {
-            auto const locked = session->lock(segment.stem, segment.area());
+            auto const locked = session->lock(segment);
             Look look(*session);
             locked->each(segment, [&](std::uint32_t slot, RecordPair const& pair) {
                 auto const& last = current(pair);
@@ -118,23 +123,41 @@ WithdrawReply withdraw(Context const& context, WithdrawRequest const& request)
     return reply;
 }
 
-EvictReply evict(Context const& context, EvictRequest const& request)
+namespace
 {
-    auto& session = *context.session;
+
+/** Unset: the key has no plain claim. */
+std::optional<EvictReply> evict_plain(Session& session, EvictRequest const& request)
+{
     auto const place = place_of(*request.range, request.index);
-    auto const locked = session.lock(place.stem, place.area());
+    auto const locked = session.lock(place);
     Look look(session);
     if (request.not_after.over(look.since))
         return Failure::dropped();
     auto const pair = locked->read(place.slot);
     auto record = current(pair);
     auto const state = look.at(record);
-    if (!state.taken || record.value() != request.owner || read_ended_claim(record.value()))
+    if (!state.taken)
+        return std::nullopt;
+    if (record.value() != request.owner || read_ended_claim(record.value()))
         return NotOwner{};
     // The cell stays: the holder may be renewing, and a copy of the old end would free the key under it.
     record.set_value("evicted/" + request.evicted_by);
     locked->write(place.slot, pair, record);
     return Evicted{state.until ? std::optional(time_until(*state.until, look.now)) : std::nullopt};
+}
+
+} // namespace
+
+EvictReply evict(Context const& context, EvictRequest const& request)
+{
+    if (!request.range->shares)
+        if (auto reply = evict_plain(*context.session, request))
+            return *reply;
+    // a person does not know how the key is held
+    auto of_place = request;
+    of_place.range = shared_key(request.range->key(request.index));
+    return evict_place(context.session, of_place);
 }
 
 } // namespace tenure::file

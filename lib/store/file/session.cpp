@@ -33,6 +33,12 @@ void keep_until_over(std::shared_ptr<OwnHolder> const& holder, BootTime now)
 
 } // namespace
 
+std::uint32_t RangeFile::slots() const noexcept
+{
+    auto const bytes = std::max<std::int64_t>(file.status().st_size - records_at, 0);
+    return static_cast<std::uint32_t>(bytes / Segment{}.area().length);
+}
+
 void RangeFile::each(
     Segment const& segment, std::function<bool(std::uint32_t slot, RecordPair const&)> const& visit) const
 {
@@ -140,13 +146,19 @@ RangeFilePtr Session::lock(std::string const& stem, Area area)
             static_cast<void>(directory.create_file(directory.ranges, file_name_of(stem), "." + holder->id.text()));
             continue;
         }
-        holder->note(range->inode);
+        // a process that needs two areas waits for the first one
+        if (locked_ == 0)
+            holder->note(range->inode);
         for (int yielded = 0; !range->file.try_lock(area); ++yielded) {
             if (yielded == yields)
                 throw Contended{stem, range->inode};
             ::sched_yield();
         }
-        RangeFilePtr locked(range.get(), [range, area](RangeFile const* file) { file->file.unlock(area); });
+        ++locked_;
+        RangeFilePtr locked(range.get(), [this, range, area](RangeFile const* file) {
+            file->file.unlock(area);
+            --locked_;
+        });
         if (!range->file.deleted())
             return locked;
         open_.erase(stem);
@@ -190,10 +202,9 @@ void Session::sweep_range(std::string const& name) const
         return;
     RangeFile const range{std::move(file)};
     Look look(*this);
-    auto const slots = std::max<std::int64_t>(found.st_size - records_at, 0) / Segment{}.area().length;
     bool needed = std::ranges::any_of(
         Line(range).entries, [this](auto const& one) { return directory.folders().is_alive(one.holder); });
-    range.each({{}, 0, static_cast<std::uint32_t>(slots)}, [&](std::uint32_t, RecordPair const& pair) {
+    range.each({{}, 0, range.slots()}, [&](std::uint32_t, RecordPair const& pair) {
         needed = needed || look.at(current(pair)).taken;
         return !needed;
     });

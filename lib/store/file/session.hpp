@@ -27,6 +27,8 @@ struct RangeFile {
     Descriptor file;
     std::uint64_t inode = 0;
 
+    /** How many records there is room for, as far as any was written. */
+    [[nodiscard]] std::uint32_t slots() const noexcept;
     [[nodiscard]] RecordPair read(std::uint32_t slot) const { return file.read<RecordPair>(Segment::record_at(slot)); }
     /** Reads the records of a segment in their order, until the visitor returns false. */
     void each(Segment const& segment, std::function<bool(std::uint32_t slot, RecordPair const&)> const& visit) const;
@@ -65,6 +67,8 @@ public:
     /** Locks an area of a stem's range file, which is made if it is missing. The end of the pointer unlocks it.
      *  @throws Contended */
     [[nodiscard]] RangeFilePtr lock(std::string const& stem, Area area);
+    /** Locks records. */
+    [[nodiscard]] RangeFilePtr lock(Segment const& segment) { return lock(segment.stem, segment.area()); }
     /** Why a request that was contended for long has failed: names the process that keeps the lock. */
     [[nodiscard]] Failure stuck(Contended const& at) const;
 
@@ -89,6 +93,8 @@ private:
 
     /// some of the range files
     std::map<std::string, RangeFilePtr> open_;
+    /// how many areas are locked
+    int locked_ = 0;
     /// names that this round of `sweep` has not looked at; those of range files begin with '='
     std::vector<std::string> unswept_;
     Instant next_sweep_{};

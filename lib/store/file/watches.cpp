@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Line: entries of waiters and observers. Watches: this store's entries, and what it hears.
+// Watches: this store's entries in lines, and what it hears.
 #include "watches.hpp"
 
 #include <algorithm>
@@ -13,111 +13,6 @@ namespace tenure::file
 {
 
 using namespace std::chrono_literals;
-
-Line::Line(RangeFile const& range)
-    : range_(range)
-{
-    auto const header = range.file.read<LineHeader>(0);
-    if (header.magic != LineHeader{}.magic) // new, or damaged
-        return;
-    last_ticket_ = header.last_ticket;
-    entries.resize(std::min<std::size_t>(header.entries, most_entries));
-    range.file.read_at(sizeof(LineHeader), entries.data(), entries.size() * sizeof(LineEntry));
-}
-
-void Line::write() const
-{
-    LineHeader header;
-    header.last_ticket = last_ticket_;
-    header.entries = std::min(entries.size(), most_entries);
-    range_.file.write_at(sizeof(LineHeader), entries.data(), header.entries * sizeof(LineEntry));
-    range_.file.write(0, header);
-}
-
-LineEntry& Line::entry(LineEntry const& of)
-{
-    auto const found = std::ranges::find_if(
-        entries, [&](LineEntry const& entry) { return entry.holder == of.holder && entry.watch == of.watch; });
-    return found != entries.end() ? *found : entries.emplace_back(of);
-}
-
-void Line::join(LineEntry& entry, bool in_front) noexcept
-{
-    constexpr auto origin = std::int64_t{1} << 32U; // there is always a lower one
-    if (entry.ticket != 0)
-        return;
-    last_ticket_ = std::max(last_ticket_, origin) + 1;
-    auto ticket = last_ticket_;
-    if (in_front)
-        for (auto const& other : entries)
-            if (other.ticket != 0 && other.line == entry.line)
-                ticket = std::min(ticket, other.ticket - 1);
-    entry.ticket = ticket;
-}
-
-std::vector<std::pair<HolderId, Message>> Line::released(Release const& release, Session const& session)
-{
-    // This many waiters behind the named one are told to hold back: if it has died, the next ones are awake.
-    constexpr std::size_t most_told = 8;
-    std::vector<std::pair<HolderId, Message>> news;
-    std::size_t named = 0;
-    std::size_t told = 0;
-    // waiters in line first, in their order: 0 becomes the greatest
-    std::ranges::sort(entries, {}, [](auto const& entry) { return static_cast<std::uint64_t>(entry.ticket) - 1; });
-    for (auto& entry : entries) {
-        bool const same_line = entry.line == release.place.slot;
-        bool const concerned =
-            same_line || entry.line == pool_line || std::ranges::find(release.slots, entry.line) != release.slots.end();
-        if (!concerned || (release.observers_only && entry.observes == 0))
-            continue;
-        auto event = WatchEvent::hint;
-        if (entry.observes == 0 && same_line) {
-            if (entry.ticket != 0 && named < release.names)
-                event = WatchEvent::our_turn;
-            else if (named > 0)
-                event = WatchEvent::others_turn;
-        }
-        if (event == WatchEvent::others_turn && ++told > most_told)
-            continue;
-        if (!session.directory.folders().is_alive(entry.holder)) {
-            entry.holder = {};
-            continue;
-        }
-        if (event == WatchEvent::our_turn) {
-            entry.ticket = 0;
-            ++named;
-        }
-        news.emplace_back(entry.holder, Message{entry.watch, static_cast<std::uint64_t>(event)});
-    }
-    std::erase_if(entries, [](auto const& entry) { return entry.holder == HolderId{}; });
-    return news;
-}
-
-bool tell(SessionPtr const& session, Release release)
-try {
-    auto const range = session->find(release.place.stem);
-    if (range == nullptr || Line(*range).entries.empty())
-        return false;
-    auto const others = std::make_shared<bool>(false);
-    auto steps = [session, release = std::move(release), others]() -> ReadyReply {
-        auto locked = session->lock(release.place.stem, line_area);
-        Line line(*locked);
-        auto const news = line.released(release, *session);
-        line.write();
-        locked.reset();
-        for (auto const& [id, message] : news) {
-            if (auto const fifo = session->directory.open_file(session->directory.wake, id.text(), O_RDWR))
-                send(fifo, message);
-            bool const is_named = message.event == static_cast<std::uint64_t>(WatchEvent::our_turn);
-            *others = *others || (is_named && id != session->holder->id);
-        }
-        return Ready{};
-    };
-    attempt<ReadyReply>(session, std::move(steps), [](ReadyReply&&) {});
-    return *others;
-} catch (std::system_error const&) {
-    return false; // the release itself is done
-}
 
 namespace
 {
@@ -165,7 +60,7 @@ void Watches::close() noexcept
     session_.reset();
 }
 
-std::unique_ptr<Watch> Watches::watch(Segment line, WatchAs as, Handler handler)
+std::unique_ptr<Watch> Watches::watch(Segment line, WatchAs as, WatchHandler handler)
 {
     auto const id = ++last_;
     watched_.try_emplace(id, Watched{std::move(line), as, std::move(handler)});
@@ -211,7 +106,10 @@ void Watches::enter(Id id)
     auto const enters = [self = shared_from_this(), id](Line& line) {
         if (self->session_ != nullptr && self->watched_.contains(id)) // it may have ended meanwhile
             static_cast<void>(line.entry(self->entry_of(id)));
-        if (line.entries.size() > most_entries)
+        auto const is_dead = [&](LineEntry const& entry) {
+            return !self->session_->directory.folders().is_alive(entry.holder);
+        };
+        if (line.entries.size() > most_entries && std::erase_if(line.entries, is_dead) == 0)
             throw std::runtime_error("the line is full");
     };
     edit(watched_.at(id).line, enters, [self = shared_from_this(), id](ReadyReply&& reply) {
@@ -232,14 +130,14 @@ void Watches::end(Id id)
         mailbox_->stop();
 }
 
-void Watches::notify(Id id, WatchEvent event)
+void Watches::notify(Id id, WatchEvent event, std::vector<std::uint64_t> held)
 {
-    runtime_->post([weak = weak_from_this(), id, event] {
+    runtime_->post([weak = weak_from_this(), id, event, held = std::move(held)] {
         auto const self = weak.lock();
         if (self == nullptr || !self->watched_.contains(id))
             return;
         auto const handler = self->watched_.at(id).handler; // a copy, because it may end the watch
-        handler(event);
+        handler({event, held});
     });
 }
 
@@ -248,7 +146,9 @@ void Watches::hear(Message const& message)
     auto const event = static_cast<WatchEvent>(message.event);
     if (auto const found = watched_.find(message.about); found != watched_.end() && event == WatchEvent::our_turn)
         found->second.in_line = false;
-    if (event == WatchEvent::hint || event == WatchEvent::our_turn || event == WatchEvent::others_turn)
+    if (message.number != 0 && event == WatchEvent::our_turn && session_->intact())
+        notify(message.about, event, {message.number});
+    else if (event == WatchEvent::hint || event == WatchEvent::our_turn || event == WatchEvent::others_turn)
         notify(message.about, event);
 }
 

@@ -1,8 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "files/mailbox.hpp"
-#include "session.hpp"
+#include "line.hpp"
 
 #include <set>
 #include <utility>
@@ -10,51 +9,12 @@
 namespace tenure::file
 {
 
-/** A release, as waiters and observers hear of it. */
-struct Release {
-    /// `line_of`
-    Segment place;
-    std::vector<std::uint32_t> slots;
-    /// how many waiters it names
-    std::size_t names = 0;
-    bool observers_only = false;
-};
-
-/** The stores that wait for keys of a range file, or watch them. Changes need the lock of `line_area`; the line is only
- *  a hint about the order, so a reader needs none. */
-class Line
-{
-public:
-    explicit Line(RangeFile const& range);
-    /** Writes as many entries as there is place for. */
-    void write() const;
-
-    /** The entry of a watch; a new one if it has none. */
-    [[nodiscard]] LineEntry& entry(LineEntry const& of);
-    /** Puts an entry at the end of its line or in front of it. No effect if it is in line already. */
-    void join(LineEntry& entry, bool in_front) noexcept;
-    /** Takes the waiters that the release names out of the line. Returns the news, for whom and what. */
-    [[nodiscard]] std::vector<std::pair<HolderId, Message>> released(Release const& release, Session const& session);
-
-    std::vector<LineEntry> entries;
-
-private:
-    RangeFile const& range_;
-    std::int64_t last_ticket_ = 0;
-};
-
-/** Tells waiters and observers of a release. True if it names a waiter of another store; false also if the line is
- *  locked just now, in which case they hear of it later. */
-bool tell(SessionPtr const& session, Release release);
-
 /** The watches of a store: entries in the lines of range files, and the FIFO by which other processes wake this one.
  *
  *  While nothing is watched, nothing is left waiting on the executor. Everything runs on the strand. */
 class Watches : public std::enable_shared_from_this<Watches>
 {
 public:
-    using Handler = std::function<void(WatchEvent)>;
-
     explicit Watches(std::shared_ptr<Runtime> runtime)
         : runtime_(std::move(runtime))
     {
@@ -65,7 +25,7 @@ public:
     void interrupt();
     void close() noexcept;
 
-    [[nodiscard]] std::unique_ptr<Watch> watch(Segment line, WatchAs as, Handler handler);
+    [[nodiscard]] std::unique_ptr<Watch> watch(Segment line, WatchAs as, WatchHandler handler);
     /** Joins the line. False: this store is in it already, or does not wait for its keys. @throws Contended */
     [[nodiscard]] bool join(Segment const& line, bool in_front);
     /** Leaves the line soon, if the store is in it. */
@@ -78,7 +38,7 @@ private:
     struct Watched {
         Segment line;
         WatchAs as;
-        Handler handler;
+        WatchHandler handler;
         /// its entry has a ticket, as far as this store knows
         bool in_line = false;
     };
@@ -91,7 +51,7 @@ private:
     edit(Segment const& line, std::function<void(Line&)> change, ReplyHandler<ReadyReply> done = [](ReadyReply&&) {});
     void enter(Id id);
     void end(Id id);
-    void notify(Id id, WatchEvent event);
+    void notify(Id id, WatchEvent event, std::vector<std::uint64_t> held = {});
     void hear(Message const& message);
 
     std::shared_ptr<Runtime> runtime_;

@@ -3,6 +3,7 @@
 #include "places.hpp"
 
 #include "store/ended_claim.hpp"
+#include "store/share_sum.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -15,37 +16,17 @@ namespace
 
 using std::chrono::milliseconds;
 
-/// holders included
-constexpr std::size_t most_places = 1024;
-
 milliseconds time_until(Instant lapses, Instant now)
 {
     return std::chrono::ceil<milliseconds>(lapses - now);
 }
-
-/** Adds up shares in the order of their places. */
-class Sum
-{
-public:
-    /** True if the next share holds. */
-    bool add(Share const& share) noexcept
-    {
-        weight_ += share.weight;
-        capacity_ = std::min(capacity_, share.capacity);
-        return weight_ <= capacity_;
-    }
-
-private:
-    std::uint64_t weight_ = 0;
-    std::uint32_t capacity_ = Share::all;
-};
 
 } // namespace
 
 void Places::settle(Line& line, Instant now, News& news)
 {
     std::erase_if(line, [now](Entry const& place) { return place.lapses <= now; });
-    Sum sum;
+    ShareSum sum;
     for (auto& place : line) {
         bool const held = std::exchange(place.holds, sum.add(place.share));
         if (place.holds && !held)
@@ -115,7 +96,7 @@ Places::claim(ClaimRequest const& request, StoreName store, std::uint64_t& last_
         std::erase_if(news, [own](Promoted const& one) { return one.number == own->number; });
         return answer(line, *own, request.ttl, now);
     }
-    Sum sum;
+    ShareSum sum;
     bool fits = true;
     for (auto const& place : line)
         fits = sum.add(place.share);
@@ -187,7 +168,7 @@ std::optional<KeyState> Places::inspect(std::string const& key, Instant now) con
     if (found == keys_.end())
         return std::nullopt;
     KeyState state;
-    Sum sum;
+    ShareSum sum;
     for (auto const& place : found->second) {
         if (place.lapses <= now)
             continue;
