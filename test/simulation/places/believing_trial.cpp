@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tenure::simulation
 {
@@ -53,6 +54,7 @@ public:
 
     void delete_fields(unsigned operations)
     {
+        in_order_ = random_.chance(5000);
         for (unsigned done = 0; done < operations && !broken(); ++done) {
             true_ += random_.between(0, 3000);
             clock_ = first_clock + true_;
@@ -100,22 +102,36 @@ private:
     void ask(std::string const& owner)
     {
         auto const share = waiting_.at(owner);
-        if (claim(owner, share, short_ttl, true, "s0").kind != redis::PlaceAnswer::Kind::held)
+        auto const answer = claim(owner, share, short_ttl, true, "s0");
+        if (answer.kind != redis::PlaceAnswer::Kind::held)
             return;
+        for (auto const& [earlier, number] : granted_)
+            demand(
+                !in_order_ || answer.number > number || !exclude(earlier, share),
+                "S20: a later grant has a smaller number than one that it excludes");
+        granted_.emplace_back(share, answer.number);
         belief_[owner] = {share, true_ + short_ttl};
         waiting_.erase(owner);
         ++outcome.counts["grants"];
+    }
+    [[nodiscard]] static bool exclude(Asked one, Asked other)
+    {
+        return std::uint64_t{one.first} + other.first > std::min(one.second, other.second);
     }
     void delete_one()
     {
         auto all = fields();
         all.erase("mode");
+        if (in_order_)
+            std::erase_if(all, [](auto const& field) { return field.first == "head" || field.first.starts_with("~"); });
         if (all.empty())
             return;
         auto const field = std::next(all.begin(), random_.below(static_cast<std::uint32_t>(all.size())))->first;
         server_.command({"HDEL", std::string(key), field});
         belief_.erase(field);
-        waiting_.erase(field);
+        // a waiter whose place is gone asks again, unless its process is gone too
+        if (random_.chance(5000))
+            waiting_.erase(field);
         ++outcome.counts["deleted"];
     }
     void check()
@@ -136,6 +152,10 @@ private:
     std::int64_t true_ = 0;
     std::map<std::string, Belief> belief_;
     std::map<std::string, Asked> waiting_;
+    /// places hold in the order of their numbers: no head and no position of a waiter is deleted
+    bool in_order_ = true;
+    /// with their numbers
+    std::vector<std::pair<Asked, std::uint64_t>> granted_;
 };
 
 } // namespace
