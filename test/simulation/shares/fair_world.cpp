@@ -1,6 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Turns at a fair lock without faults.
-#include "locks/link.hpp"
 #include "world.hpp"
 
 #include <tenure/lock.hpp>
@@ -26,7 +25,11 @@ SmallOutcome run_fair_world(std::uint64_t seed)
     SmallOutcome outcome;
     testing::VirtualTime time;
     Random random(seed, 92);
-    auto const domain = memory::Domain::named("");
+    PlaceBook book(time);
+    book.on_lapse = [](PlaceBook::Place const&) {};
+    book.on_give_back = [](std::string const&) {};
+    book.on_violation = [&](char const* rule) { outcome.violation = rule; };
+    auto const store = make_shared_store(time, book);
     std::array<std::uint64_t, equals> turns{};
     bool ends = false;
     {
@@ -34,7 +37,7 @@ SmallOutcome run_fair_world(std::uint64_t seed)
         std::vector<std::function<void()>> loops;
         for (unsigned process = 0; process < equals; ++process) {
             auto const runtime = testing::make_runtime(time, seed * 10 + process);
-            auto const link = std::make_shared<Link>(time, domain, seed * 10 + process);
+            auto const link = store->link(seed * 10 + process);
             link->set_longest_delay(2ms);
             stores.emplace_back(runtime, link->backend(runtime), StoreOptions{.worker_name = "worker"});
         }

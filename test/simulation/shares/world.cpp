@@ -28,6 +28,7 @@ constexpr unsigned workers_of_process = 3;
 
 ShareWorld::ShareWorld(std::uint64_t seed)
     : LinkedWorld(seed, 91)
+    , store_(make_shared_store(time_, book_))
     , ttl_(random_.below(2) == 0 ? 1000ms : 3000ms)
     // a long pause, with which only the rule of places keeps them
     , longest_pause_(random_.below(2) == 0 ? 1000ms : 30000ms)
@@ -48,8 +49,7 @@ void ShareWorld::start(Process& process)
     auto const seed = seed_ * 1000 + ++count_;
     process.name = "process-" + std::to_string(count_);
     process.runtime = std::make_shared<PausedRuntime>(time_, seed);
-    process.link = std::make_shared<Link>(time_, domain_, seed);
-    process.link->set_witness(book_);
+    process.link = store_->link(seed);
     process.link->set_longest_delay(10ms);
     process.store.emplace(
         process.runtime, process.link->backend(process.runtime), StoreOptions{.worker_name = process.name});
@@ -240,11 +240,6 @@ SmallOutcome run_small_world(std::uint64_t seed)
         outcome.trace = outcome.trace * 0x100000001b3U ^ fair.trace;
     }
     return outcome;
-}
-
-std::string_view small_layer() noexcept
-{
-    return "shares";
 }
 
 } // namespace tenure::simulation

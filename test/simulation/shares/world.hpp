@@ -1,10 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "locks/link.hpp"
 #include "locks/linked_world.hpp"
 #include "paused_runtime.hpp"
 #include "place_book.hpp"
+#include "shared_store.hpp"
 
 #include <tenure/lease.hpp>
 #include <tenure/store.hpp>
@@ -51,7 +51,7 @@ private:
         /// unique to this life
         std::string name;
         std::shared_ptr<PausedRuntime> runtime;
-        std::shared_ptr<Link> link;
+        std::shared_ptr<ProcessLink> link;
         std::optional<Store> store;
         std::uint32_t permits = 3;
         Instant born{};
@@ -101,6 +101,7 @@ private:
     Worker& any_worker() { return workers_[random_.below(static_cast<std::uint32_t>(workers_.size()))]; }
 
     PlaceBook book_{time_};
+    std::unique_ptr<SharedStore> store_;
     std::chrono::milliseconds ttl_;
     /// between two claims of a waiter
     std::chrono::milliseconds longest_pause_;
