@@ -17,9 +17,14 @@ struct Arena {
     std::chrono::milliseconds ttl{1500};
     /// a key is free as soon as its holder's process is dead
     bool frees_at_death = false;
+    /// what the locks are, in turn: f for a fair lock, r for a read-write lock, s for a semaphore. Empty: plain locks
+    std::string kinds = {};
 
     [[nodiscard]] std::uint32_t cells() const noexcept { return slots + locks; }
     [[nodiscard]] std::int64_t ttl_ns() const noexcept { return std::chrono::nanoseconds{ttl}.count(); }
+
+    /** The kind of a cell, if the locks are held in shares. */
+    [[nodiscard]] char kind(std::uint32_t cell) const { return kinds.at((cell - slots) % kinds.size()); }
 
     static constexpr char const* prefix = "faults:slot:";
     [[nodiscard]] std::string lock_key(std::uint32_t lock) const { return "faults:lock:" + std::to_string(lock); }

@@ -43,6 +43,12 @@ ChildProcess Fleet::start(std::size_t number)
         std::to_string(arena.ttl.count()),
         std::to_string(setup_.tasks),
         std::to_string(setup_.seed * 100'000 + ++started_)};
+    if (auto work = setup_.shares) {
+        work->number = static_cast<unsigned>(number);
+        command.arguments.push_back(work->text());
+    } else {
+        command.arguments.emplace_back("-");
+    }
     if (setup_.mutant != "none")
         command.arguments.push_back(setup_.mutant);
     command.output = setup_.output;
@@ -52,6 +58,8 @@ ChildProcess Fleet::start(std::size_t number)
 void Fleet::turn()
 {
     auto const now = boottime_ns();
+    if (harasses_at_ && *harasses_at_ <= now)
+        strike_any();
     for (std::size_t number = 0; number < workers_.size(); ++number) {
         auto& worker = workers_[number];
         if (worker.pause && worker.pause->until <= now)
@@ -83,6 +91,7 @@ void Fleet::resume(Worker& worker)
 
 void Fleet::resume_all()
 {
+    harasses_at_.reset();
     for (auto& worker : workers_)
         resume(worker);
 }

@@ -3,6 +3,7 @@
 
 #include "arena.hpp"
 #include "attack.hpp"
+#include "share_work.hpp"
 
 #include "harness/auditor.hpp"
 #include "harness/child_process.hpp"
@@ -30,6 +31,10 @@ struct FleetCounts {
     /// holders that were stopped for longer than their ttl
     std::uint64_t long_pauses = 0;
     std::uint64_t kills = 0;
+    /// the processes among those killed that only waited
+    std::uint64_t waiters_killed = 0;
+    /// the same of those that were stopped for longer than the ttl
+    std::uint64_t waiters_stopped = 0;
     /// longest time from SIGKILL of a holder until the next holder of its key
     std::int64_t slowest_return = 0;
 };
@@ -42,6 +47,8 @@ public:
         Arena arena;
         /// the command line of workers: the program and its first arguments are the same for all
         std::string program;
+        /// the part of each worker, if the locks are held in shares; `number` is filled in. Unset: plain locks
+        std::optional<ShareWork> shares;
         std::vector<std::string> urls;
         std::string audit;
         std::string testimony;
@@ -57,6 +64,8 @@ public:
     /** The disturbances of workers, which are the same for all stores. */
     [[nodiscard]] std::vector<Disturbance> disturbances();
 
+    /** From now on some process is stopped or killed every 0.5 to 1.2 s, whether it holds or waits. */
+    void harass() { harasses_at_ = test::boottime_ns(); }
     /** Lets processes go on that were stopped for long enough, and replaces those that have ended. */
     void turn();
     /** Lets all go on. */
@@ -103,6 +112,9 @@ private:
     void resume(Worker& worker);
     /** Starts another in the place of one that was killed. */
     void replace(Worker& killed);
+    void strike_any();
+    void stop(Worker& worker, std::string name, std::chrono::milliseconds time);
+    void kill(Worker& worker, std::string name);
     bool pause(Attack& attack, bool briefly);
     bool kill_holder(Attack& attack);
     bool kill_any(Attack& attack);
@@ -116,6 +128,8 @@ private:
     Random random_;
     std::uint64_t started_ = 0;
     std::vector<Worker> workers_;
+    /// when some process is stopped or killed next; unset: none
+    std::optional<std::int64_t> harasses_at_;
     std::vector<Robbery> robberies_;
     FleetCounts counts_;
 };

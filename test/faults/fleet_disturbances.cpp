@@ -29,11 +29,10 @@ FaultRecord record(std::string name, pid_t process)
 /** The holdings of a process now. */
 std::vector<Holding> held_by(test::Auditor const& auditor, pid_t pid)
 {
-    std::vector<Holding> held;
-    for (std::uint32_t cell = 0; cell < auditor.cells(); ++cell)
-        if (auto const occupant = auditor.occupant(cell);
-            occupant && occupant->pid == pid && occupant->valid_until > boottime_ns())
-            held.push_back(*occupant);
+    auto held = auditor.holdings();
+    std::erase_if(held, [pid, now = boottime_ns()](Holding const& one) {
+        return one.pid != pid || one.left != 0 || one.valid_until <= now;
+    });
     return held;
 }
 
@@ -45,18 +44,53 @@ bool Fleet::pause(Attack& attack, bool briefly)
     if (worker == nullptr)
         return false;
     auto const ttl = setup_.arena.ttl;
-    auto const pid = worker->process.pid();
-    auto fault = record(briefly ? "holder stopped for less than G/3" : "holder stopped for more than G", pid);
-    // Its loop's stall is in its own testimony: what a short stop may cost is judged there.
-    auto const number = ledger_.begin(std::move(fault));
-    worker->process.pause();
-    auto const begin = boottime_ns();
-    bool const holds = !held_by(auditor_, pid).empty();
-    auto const time =
-        briefly ? attack.random.between(ttl / 12, ttl / 4) : attack.random.between(ttl * 21 / 20, ttl * 2);
-    // It goes on while other things happen.
-    worker->pause = Pause{begin, begin + std::chrono::nanoseconds{time}.count(), number, holds};
+    if (briefly)
+        stop(*worker, "holder stopped for less than G/3", attack.random.between(ttl / 12, ttl / 4));
+    else
+        stop(*worker, "holder stopped for more than G", attack.random.between(ttl * 21 / 20, ttl * 2));
     return true;
+}
+
+void Fleet::stop(Worker& worker, std::string name, std::chrono::milliseconds time)
+{
+    // Its loop's stall is in its own testimony: what a short stop may cost is judged there.
+    auto const number = ledger_.begin(record(std::move(name), worker.process.pid()));
+    worker.process.pause();
+    auto const begin = boottime_ns();
+    bool const holds = !held_by(auditor_, worker.process.pid()).empty();
+    // It goes on while other things happen.
+    worker.pause = Pause{begin, begin + std::chrono::nanoseconds{time}.count(), number, holds};
+}
+
+void Fleet::kill(Worker& worker, std::string name)
+{
+    FaultScope const fault{ledger_, record(std::move(name), worker.process.pid())};
+    if (worker.pause)
+        ledger_.end(std::exchange(worker.pause, std::nullopt)->fault);
+    ledger_.killed(worker.process.pid());
+    worker.process.kill();
+    replace(worker);
+}
+
+void Fleet::strike_any()
+{
+    harasses_at_ = boottime_ns() + std::chrono::nanoseconds{random_.between(500ms, 1200ms)}.count();
+    // most processes only wait
+    auto* const holding = random_.one_in(2) ? some_holding_worker() : nullptr;
+    auto& worker = holding != nullptr ? *holding : workers_[random_.below(workers_.size())];
+    if (worker.pause || worker.ending || !worker.process.running())
+        return;
+    bool const holds = !held_by(auditor_, worker.process.pid()).empty();
+    if (random_.one_in(2)) {
+        counts_.waiters_stopped += holds ? 0 : 1;
+        auto const ttl = setup_.arena.ttl;
+        stop(
+            worker, holds ? "holder stopped for more than G" : "waiter stopped for more than G",
+            random_.between(ttl * 21 / 20, ttl * 3 / 2));
+    } else {
+        counts_.waiters_killed += holds ? 0 : 1;
+        kill(worker, holds ? "holder killed" : "waiter killed");
+    }
 }
 
 bool Fleet::kill_holder(Attack& attack)
@@ -107,13 +141,7 @@ void Fleet::replace(Worker& killed)
 
 bool Fleet::kill_any(Attack& attack)
 {
-    auto& worker = workers_[attack.random.below(workers_.size())];
-    FaultScope const fault{ledger_, record("worker killed", worker.process.pid())};
-    if (worker.pause)
-        ledger_.end(std::exchange(worker.pause, std::nullopt)->fault);
-    ledger_.killed(worker.process.pid());
-    worker.process.kill();
-    replace(worker);
+    kill(workers_[attack.random.below(workers_.size())], "worker killed");
     return true;
 }
 

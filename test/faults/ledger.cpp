@@ -86,10 +86,21 @@ std::string Ledger::forgotten_by(std::uint32_t cell, std::int64_t since, std::in
 
 bool Ledger::disturbed(pid_t process, std::uint32_t cell, std::int64_t from, std::int64_t to) const
 {
+    return touches(process, cell, from, to, false);
+}
+
+bool Ledger::touched(pid_t process, std::uint32_t cell, std::int64_t from, std::int64_t to) const
+{
+    return touches(process, cell, from, to, true);
+}
+
+bool Ledger::touches(pid_t process, std::uint32_t cell, std::int64_t from, std::int64_t to, bool harmless_too) const
+{
     std::lock_guard const lock{mutex_};
     auto const touches = [&](FaultRecord const& fault) { return fault.from <= to && from <= fault.to; };
     for (auto const& fault : faults_)
-        if (!fault.harmless && fault.concerns(cell) && touches(fault) && (!fault.process || *fault.process == process))
+        if ((harmless_too || !fault.harmless) && fault.concerns(cell) && touches(fault) &&
+            (!fault.process || *fault.process == process))
             return true;
     for (auto const& stall : stalls_)
         if (touches(stall))

@@ -78,6 +78,9 @@ public:
     /** Whether a fault that may keep the process from renewing the cell's lease touches the interval. */
     [[nodiscard]] bool disturbed(pid_t process, std::uint32_t cell, std::int64_t from, std::int64_t to) const;
 
+    /** Whether any fault, also a harmless one, of the process or the cell touches the interval. */
+    [[nodiscard]] bool touched(pid_t process, std::uint32_t cell, std::int64_t from, std::int64_t to) const;
+
     /** When the last of the faults began that one process suffers; 0 if none did. */
     [[nodiscard]] std::int64_t last_of_a_process() const;
 
@@ -96,6 +99,9 @@ public:
     [[nodiscard]] std::map<std::string, std::uint64_t> excused() const;
 
 private:
+    [[nodiscard]] bool
+    touches(pid_t process, std::uint32_t cell, std::int64_t from, std::int64_t to, bool harmless_too) const;
+
     mutable std::mutex mutex_;
     // all of these under the mutex
     std::vector<FaultRecord> faults_;

@@ -51,6 +51,9 @@ try {
     }
     choose_scratch_space();
     return run(options, *scheme);
+} catch (tenure::faults::Unsupported const& error) {
+    std::cout << "skipped: " << error.what() << "\n";
+    return skipped;
 } catch (std::invalid_argument const& error) {
     std::cerr << "tenure_faults: " << error.what() << "\n";
     return 2;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace tenure::faults
 {
@@ -27,6 +28,17 @@ Number number(std::string_view option, std::string_view text, Number least, Numb
 }
 
 } // namespace
+
+/** The kinds of shares by their name on the command line. */
+std::string kinds_of(std::string_view name)
+{
+    static constexpr std::pair<std::string_view, char const*> all[] = {
+        {"all", "frs"}, {"fair", "f"}, {"read-write", "r"}, {"semaphore", "s"}};
+    for (auto const& [known, kinds] : all)
+        if (name == known)
+            return kinds;
+    throw std::invalid_argument("--shares " + std::string{name} + ": all, fair, read-write or semaphore is needed");
+}
 
 Options read_options(int count, char const* const* arguments)
 {
@@ -53,6 +65,12 @@ Options read_options(int count, char const* const* arguments)
             options.slots = number<std::uint32_t>(option, value(), 1, most_keys);
         else if (option == "--locks")
             options.locks = number<std::uint32_t>(option, value(), 0, most_keys);
+        else if (option == "--shares") {
+            options.kinds = kinds_of(value());
+            options.slots = 0;
+            options.workers = 8;
+        } else if (option == "--calm")
+            options.calm = true;
         else if (option == "--only")
             options.only = value();
         else if (option == "--expect-violation")
@@ -62,13 +80,17 @@ Options read_options(int count, char const* const* arguments)
         else
             throw std::invalid_argument("unknown option " + std::string{option});
     }
+    if (options.calm && options.kinds.empty())
+        throw std::invalid_argument("--calm needs --shares");
+    if (!options.kinds.empty() && (options.slots != 0 || options.locks == 0))
+        throw std::invalid_argument("--shares needs locks, and no slots");
     return options;
 }
 
 char const* usage() noexcept
 {
     return "tenure_faults [--minutes N] [--store SCHEME] [--seed S] [--mutant NAME] [--workers N] "
-           "[--slots N] [--locks N] [--only TEXT] [--expect-violation]\n"
+           "[--slots N] [--locks N] [--shares KIND] [--calm] [--only TEXT] [--expect-violation]\n"
            "Real servers and worker processes under one fault after the other (docs/contributors/testing.md).\n"
            "  --minutes N         how long faults are made, default 2.5\n"
            "  --store SCHEME      what is attacked, see below; default redis\n"
@@ -77,6 +99,9 @@ char const* usage() noexcept
            "  --workers N         how many worker processes, default 10\n"
            "  --slots N           size of the pool that they share, 1 to 50, default 5\n"
            "  --locks N           how many locks they contend for besides, 0 to 50, default 3\n"
+           "  --shares KIND       the locks are held in shares: fair, read-write, semaphore, or all in turn; no pool,\n"
+           "                      8 workers\n"
+           "  --calm              no faults; only with --shares\n"
            "  --only TEXT         only faults whose names contain this\n"
            "  --expect-violation  stop at the first violation, and fail without one\n"
            "Exit status: 0 without violations, 1 with, 2 for a wrong option, 4 if the store's servers are not "

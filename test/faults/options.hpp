@@ -22,6 +22,10 @@ struct Options {
     /// the keys that they contend for
     std::uint32_t slots = Arena{}.slots;
     std::uint32_t locks = Arena{}.locks;
+    /// the locks are fair locks (f), read-write locks (r) and semaphores (s) in turn; empty: plain ones
+    std::string kinds;
+    /// makes no faults
+    bool calm = false;
     /// makes only faults whose names contain this
     std::string only;
     /// ends at the first violation, and succeeds only with one

@@ -158,6 +158,23 @@ bool RedisUnderAttack::overwrite(Attack& attack, bool only_delete)
     return true;
 }
 
+bool RedisUnderAttack::delete_places(Attack& attack, bool only_one)
+{
+    auto const cell = static_cast<std::uint32_t>(attack.random.below(arena_.cells()));
+    auto client = server_.client();
+    auto deleted = forgetting(only_one ? "a place deleted by a person" : "all places of a key deleted", {cell});
+    deleted.harmless = true;
+    FaultScope const fault{attack.ledger, std::move(deleted)};
+    if (!only_one) {
+        client.call("DEL", arena_.key(cell));
+        return true;
+    }
+    for (auto const& field : client.call("HKEYS", arena_.key(cell)).elements)
+        if (field.text != "mode" && field.text != "head" && !field.text.starts_with('~'))
+            return client.call("HDEL", arena_.key(cell), field.text).integer == 1;
+    return true;
+}
+
 std::vector<Disturbance> RedisUnderAttack::server_disturbances()
 {
     return {
@@ -171,12 +188,19 @@ std::vector<Disturbance> RedisUnderAttack::server_disturbances()
 
 std::vector<Disturbance> RedisUnderAttack::memory_disturbances()
 {
-    return {
+    std::vector<Disturbance> all{
         {"out of memory (OOM)", 1, [this](Attack& attack) { return run_out_of_memory(attack); }},
         {"snapshots fail (MISCONF)", 1, [this](Attack& attack) { return fail_to_save(attack); }},
-        {"FLUSHALL", 1, [this](Attack& attack) { return forget_all(attack); }},
-        {"key overwritten by a stranger", 2, [this](Attack& attack) { return overwrite(attack, false); }},
-        {"key deleted by a stranger", 2, [this](Attack& attack) { return overwrite(attack, true); }}};
+        {"FLUSHALL", 1, [this](Attack& attack) { return forget_all(attack); }}};
+    if (arena_.kinds.empty()) {
+        all.push_back(
+            {"key overwritten by a stranger", 2, [this](Attack& attack) { return overwrite(attack, false); }});
+        all.push_back({"key deleted by a stranger", 2, [this](Attack& attack) { return overwrite(attack, true); }});
+    } else {
+        all.push_back({"places deleted", 1, [this](Attack& attack) { return delete_places(attack, false); }});
+        all.push_back({"a place deleted", 1, [this](Attack& attack) { return delete_places(attack, true); }});
+    }
+    return all;
 }
 
 std::vector<Disturbance> RedisUnderAttack::command_disturbances()

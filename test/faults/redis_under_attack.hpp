@@ -42,6 +42,8 @@ private:
     bool fail_to_save(Attack& attack);
     bool jump(Attack& attack);
     bool overwrite(Attack& attack, bool only_delete);
+    /** A person deletes a key that is held in places, or one of its places. */
+    bool delete_places(Attack& attack, bool only_one);
     /** After a jump back the last tokens lie in the future of the server's clock: a fence that is lost then is the
      * documented exception to their order, and no subject here. */
     [[nodiscard]] bool tokens_are_ahead() const;

@@ -66,6 +66,16 @@ void print(std::ostream& out, Report const& report)
     out << "  " << report.fleet.long_pauses << " holders stopped beyond the ttl; " << report.fleet.kills
         << " workers killed, their keys held again at worst " << in_milliseconds(report.fleet.slowest_return)
         << " ms later\n";
+    for (auto const& [kind, figures] : report.shares)
+        out << "  " << kind << ": " << figures.grants << " turns, " << figures.timed_out
+            << " acquisitions without one, longest wait of an undisturbed process "
+            << in_milliseconds(figures.longest_wait) << " ms, turns of a worker " << std::setprecision(2)
+            << figures.fewest << " to " << figures.most << std::setprecision(1) << " of the mean\n";
+    if (!report.shares.empty())
+        out << "  " << report.fleet.waiters_killed << " waiters killed, " << report.fleet.waiters_stopped
+            << " stopped beyond the ttl; " << report.share_looks.looks << " looks at places, up to "
+            << report.share_looks.most_places << " of a key, which found that of a live lease "
+            << report.share_looks.live << " times\n";
     out << "  " << report.figures.looks << " looks at the store, which found what a live holder believed "
         << report.figures.live << " times\n";
     if (report.figures.compared != 0)

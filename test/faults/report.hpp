@@ -4,6 +4,8 @@
 #include "fleet.hpp"
 #include "ledger.hpp"
 #include "register_process.hpp"
+#include "share_verdict.hpp"
+#include "share_watcher.hpp"
 #include "verdict.hpp"
 #include "watcher.hpp"
 
@@ -24,6 +26,9 @@ struct Report {
     Findings findings;
     FleetCounts fleet;
     Watcher::Figures figures;
+    /// of a run in which the locks are held in shares, by kind
+    std::map<std::string, ShareFigures> shares;
+    ShareWatcher::Figures share_looks;
     RegisterProcess::Totals writes;
     /// from the end of the last worker until no key was held, ns
     std::int64_t clean_after = 0;

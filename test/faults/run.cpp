@@ -5,23 +5,32 @@
 #include "nemesis.hpp"
 #include "register_process.hpp"
 #include "report.hpp"
+#include "share_verdict.hpp"
+#include "share_watcher.hpp"
 #include "verdict.hpp"
 #include "watcher.hpp"
 
 #include "harness/paths.hpp"
 #include "harness/scratch_directory.hpp"
 
+#include <tenure/lock.hpp>
+#include <tenure/open_store.hpp>
+
+#include <boost/asio/io_context.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
 namespace tenure::faults
 {
 
+namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using test::boottime_ns;
 
@@ -43,20 +52,36 @@ void check_mutant(Options const& options)
         throw std::invalid_argument("--mutant " + options.mutant + ": there is no such planted bug");
 }
 
+void check_shares(std::string const& url)
+try {
+    asio::io_context context;
+    Lock(open_store(context.get_executor(), url, {.log = silent_log_sink()}), LockConfig{.key = "fair", .fair = true});
+} catch (std::invalid_argument const& error) {
+    throw Unsupported(error.what());
+}
+
 /** A store, its users, and the watchers of both. */
 class Scene
 {
 public:
     Scene(Options const& options, Scheme const& scheme)
-        : arena_{.slots = options.slots, .locks = options.locks, .ttl = scheme.ttl, .frees_at_death = scheme.frees_at_death}
+        : arena_{.slots = options.slots,
+                 .locks = options.locks,
+                 .ttl = scheme.ttl,
+                 .frees_at_death = scheme.frees_at_death,
+                 .kinds = options.kinds}
         , store_(scheme.open(arena_))
         , auditor_(test::Auditor::create(directory_.file("audit"), arena_.cells()))
         , register_(test::test_program("fenced_register"), directory_.file("register"), directory_.file("stale-writes"))
         , random_(options.seed)
-        , fleet_(setup(options), auditor_, ledger_)
-        , watcher_(arena_, auditor_, *store_, ledger_)
+        , workers_(options.workers)
         , begin_(boottime_ns())
+        , fleet_(setup(options), auditor_, ledger_)
     {
+        if (arena_.kinds.empty())
+            watcher_.emplace(arena_, auditor_, *store_, ledger_);
+        else
+            share_watcher_.emplace(arena_, auditor_, *store_, ledger_);
     }
 
     void make_faults(Options const& options)
@@ -70,16 +95,23 @@ public:
             [this](std::chrono::milliseconds time) { wait(time); },
             [this](std::int64_t now) { return store_->expiry_delay(now); },
             begin_ + std::chrono::nanoseconds{options.time}.count()};
+        auto const goes_on = [&] {
+            return !options.expect_violation || (ledger_.breach_count() == 0 && !heard_complaint());
+        };
+        if (options.calm) {
+            while (boottime_ns() < attack.end && goes_on())
+                wait(100ms);
+            return;
+        }
         auto all = store_->disturbances();
         for (auto const& more : fleet_.disturbances())
             all.push_back(more);
         std::erase_if(all, [&](Disturbance const& one) { return one.name.find(options.only) == std::string::npos; });
         if (all.empty())
             throw std::invalid_argument("--only " + options.only + ": no fault of this store has such a name");
-        Nemesis{
-            std::move(all), attack,
-            [&] { return !options.expect_violation || (ledger_.breach_count() == 0 && !heard_complaint()); }}
-            .run();
+        if (!arena_.kinds.empty())
+            fleet_.harass();
+        Nemesis{std::move(all), attack, goes_on}.run();
         fleet_.resume_all();
         wait(arena_.ttl * 2);
     }
@@ -91,11 +123,17 @@ public:
         report.clean_after = wait_until_clean();
         for (auto const& key : store_->endless_keys())
             ledger_.breach("S13", "without ttl in the end: " + key);
-        report.figures = watcher_.stop();
+        if (watcher_)
+            report.figures = watcher_->stop();
         report.writes = register_.totals();
         Verdict verdict{arena_, ledger_, auditor_};
         report.findings = verdict.judge(directory_.file("testimony"), fleet_.robberies());
         verdict.judge_register(register_.log());
+        if (share_watcher_) {
+            report.share_looks = share_watcher_->stop();
+            report.shares =
+                ShareVerdict{arena_, ledger_, auditor_.holdings()}.judge(report.findings.testimonies.turns, workers_);
+        }
         report.fleet = fleet_.counts();
         report.faults = ledger_.faults();
         report.breaches = ledger_.breaches();
@@ -119,6 +157,17 @@ private:
         // cannot be acquired
         auto const tasks = (2 * std::size_t{arena_.cells()} + options.workers - 1) / options.workers;
         setup.tasks = std::max(setup.tasks, static_cast<unsigned>(tasks));
+        if (!arena_.kinds.empty()) {
+            check_shares(setup.urls.front());
+            // so that waiters of one process queue behind each other
+            setup.tasks = 3 * arena_.locks;
+            setup.shares = ShareWork{
+                .kinds = arena_.kinds,
+                .peers = static_cast<unsigned>(options.workers),
+                .begin = begin_,
+                .end = begin_ + std::chrono::nanoseconds{options.time}.count(),
+                .calm = options.calm};
+        }
         setup.audit = directory_.file("audit");
         setup.testimony = directory_.file("testimony");
         setup.register_socket = register_.socket_path();
@@ -154,7 +203,7 @@ private:
         if (probe() != 0)
             ledger_.breach("S9", "a worker has ended and has not left its cell");
         while (boottime_ns() < limit) {
-            if (watcher_.nothing_held_since(ended))
+            if (watcher_ ? watcher_->nothing_held_since(ended) : share_watcher_->nothing_held_since(ended))
                 return boottime_ns() - ended;
             std::this_thread::sleep_for(5ms);
         }
@@ -168,7 +217,8 @@ private:
         auto const forgotten = [this](std::uint32_t cell, std::int64_t at) {
             return !ledger_.forgotten_by(cell, at, arena_.ttl_ns()).empty();
         };
-        auto const overlaps = auditor_.violations();
+        // shares of a key overlap
+        auto const overlaps = arena_.kinds.empty() ? auditor_.violations() : std::vector<test::Violation>();
         auto const complaints = read_testimonies(directory_.file("testimony")).complaints;
         return std::ranges::any_of(
                    overlaps,
@@ -186,9 +236,12 @@ private:
     test::Auditor auditor_;
     RegisterProcess register_;
     Random random_;
-    Fleet fleet_;
-    Watcher watcher_;
+    std::size_t workers_;
     std::int64_t begin_;
+    Fleet fleet_;
+    // one of the two
+    std::optional<Watcher> watcher_;
+    std::optional<ShareWatcher> share_watcher_;
 };
 
 } // namespace

@@ -4,10 +4,17 @@
 #include "options.hpp"
 #include "store_under_attack.hpp"
 
+#include <stdexcept>
+
 namespace tenure::faults
 {
 
-/** One run; prints what it finds. The program's exit status. */
+/** The run is not for this store, which says why. */
+struct Unsupported : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/** One run; prints what it finds. The program's exit status. @throws Unsupported */
 [[nodiscard]] int run(Options const& options, Scheme const& scheme);
 
 } // namespace tenure::faults

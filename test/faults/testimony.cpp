@@ -63,6 +63,14 @@ void TestimonyFile::add(Complaint const& complaint)
     write(line.str());
 }
 
+void TestimonyFile::add(Turn const& turn)
+{
+    std::ostringstream line;
+    line << "turn " << turn.pid << ' ' << turn.worker << ' ' << turn.cell << ' ' << turn.part.weight << ' '
+         << turn.part.capacity << ' ' << turn.began << ' ' << turn.granted << ' ' << turn.ended << ' ' << turn.token;
+    write(line.str());
+}
+
 void TestimonyFile::add_failed(std::string const& error)
 {
     write("failed " + error);
@@ -105,6 +113,11 @@ Testimonies read_testimonies(std::string const& path)
             line >> complaint.pid >> complaint.cell >> complaint.at >> complaint.rule;
             complaint.text = rest_of(line);
             all.complaints.push_back(complaint);
+        } else if (kind == "turn") {
+            Turn turn;
+            line >> turn.pid >> turn.worker >> turn.cell >> turn.part.weight >> turn.part.capacity >> turn.began >>
+                turn.granted >> turn.ended >> turn.token;
+            all.turns.push_back(turn);
         } else if (kind == "failed") {
             ++all.failed[rest_of(line)];
         } else if (kind == "late") {

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "share_work.hpp"
+
 #include "harness/immovable.hpp"
 
 #include <sys/types.h>
@@ -48,11 +50,26 @@ struct Complaint {
     std::string text;
 };
 
+/** One acquisition of a share, with what followed. */
+struct Turn {
+    pid_t pid = 0;
+    /// number of the worker
+    unsigned worker = 0;
+    std::uint32_t cell = 0;
+    Part part = {};
+    std::int64_t began = 0;
+    /// 0: it got none
+    std::int64_t granted = 0;
+    std::int64_t ended = 0;
+    std::uint64_t token = 0;
+};
+
 /** All that workers have said so far. */
 struct Testimonies {
     std::vector<Loss> losses;
     std::vector<GivenBack> given_back;
     std::vector<Complaint> complaints;
+    std::vector<Turn> turns;
     /// acquisitions that ended without a lease, by error
     std::map<std::string, std::uint64_t> failed;
     /// writes with a token that is over, by what the register answered
@@ -70,6 +87,7 @@ public:
     void add(Loss const& loss);
     void add(GivenBack const& given_back);
     void add(Complaint const& complaint);
+    void add(Turn const& turn);
     void add_failed(std::string const& error);
     void add_late_write(std::string const& answer);
 

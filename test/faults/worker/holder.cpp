@@ -65,71 +65,14 @@ std::string milliseconds_text(std::int64_t ns)
 
 } // namespace
 
-Holder::Holder(asio::any_io_executor const& executor, Workplace& place, std::uint64_t seed)
+Holder::Holder(asio::any_io_executor const& executor, Workplace& place, std::uint64_t seed, std::uint32_t task)
     : place_(place)
+    , share_cell_(place.arena.slots + task % std::max(place.arena.locks, 1U))
     , random_(seed)
     , timer_(executor)
     , canceller_(executor)
     , register_(executor, place.register_path)
 {
-}
-
-void Holder::stop()
-{
-    cancel_.emit(asio::cancellation_type::total);
-}
-
-asio::awaitable<void> Holder::take_turns()
-{
-    while (!place_.ended)
-        co_await take_turn();
-}
-
-asio::awaitable<void> Holder::take_turn()
-{
-    Hold hold;
-    hold.lease = co_await acquire(hold.cell);
-    if (hold.lease.empty()) {
-        co_await pause(random_.between(5ms, 40ms));
-        co_return;
-    }
-    enter(hold);
-    co_await work(hold);
-    co_await give_back(hold);
-}
-
-asio::awaitable<Lease> Holder::acquire(std::uint32_t& cell)
-{
-    static constexpr std::chrono::milliseconds patience[] = {0ms, 200ms, 1500ms, 8000ms};
-    AcquireOptions const options{patience[random_.below(4)]};
-    if (random_.one_in(8)) {
-        canceller_.expires_after(random_.between(0ms, 60ms));
-        canceller_.async_wait([this](error_code error) {
-            if (!error)
-                stop();
-        });
-    }
-    error_code error;
-    Lease lease;
-    if (place_.arena.locks == 0 || random_.below(8) < 5) {
-        auto result = co_await place_.pool->async_acquire(
-            options, asio::bind_cancellation_slot(cancel_.slot(), asio::as_tuple(asio::use_awaitable)));
-        error = std::get<0>(result);
-        if (!error)
-            cell = std::get<1>(result).id();
-        lease = std::move(std::get<1>(result)).as_lease();
-    } else {
-        auto const lock = static_cast<std::uint32_t>(random_.below(place_.arena.locks));
-        cell = place_.arena.slots + lock;
-        auto result = co_await place_.locks[lock].async_acquire(
-            options, asio::bind_cancellation_slot(cancel_.slot(), asio::as_tuple(asio::use_awaitable)));
-        error = std::get<0>(result);
-        lease = std::move(std::get<1>(result));
-    }
-    canceller_.cancel();
-    if (error)
-        place_.testimony.add_failed(error.message());
-    co_return lease;
 }
 
 void Holder::enter(Hold& hold)
@@ -140,8 +83,9 @@ void Holder::enter(Hold& hold)
         hold.cell = std::min(hold.cell, arena.cells() - 1);
     }
     hold.polls = random_.one_in(2);
-    auto const time =
-        random_.one_in(12) ? random_.between(arena.ttl / 3, arena.ttl * 7 / 3) : random_.between(0ms, 160ms);
+    auto const time = place_.shares        ? place_.shares->time_to_hold(random_)
+                      : random_.one_in(12) ? random_.between(arena.ttl / 3, arena.ttl * 7 / 3)
+                                           : random_.between(0ms, 160ms);
     listen(hold);
     hold.entered = boottime_ns();
     // The library gives back a grant that comes too late.
@@ -151,7 +95,8 @@ void Holder::enter(Hold& hold)
             hold, "S3", "a grant was " + milliseconds_text(late) + " too late to be used, and the loop had turned");
     hold.until = hold.entered + std::chrono::nanoseconds{time}.count();
     hold.entry = place_.auditor.enter(
-        hold.cell, ns(hold.lease.valid_until()), hold.lease.fencing_token(), test::owner_mark(hold.lease.owner()));
+        hold.cell, ns(hold.lease.valid_until()), hold.lease.fencing_token(),
+        place_.shares ? hold.part.mark() : test::owner_mark(hold.lease.owner()));
 }
 
 void Holder::listen(Hold& hold)
@@ -166,7 +111,10 @@ void Holder::listen(Hold& hold)
 asio::awaitable<void> Holder::work(Hold& hold)
 {
     // One that was stopped until its lease was over is no holder, and its place among the others is not known.
-    bool writes = ns(hold.lease.valid_until()) > hold.entered;
+    // Of shares that hold at the same time, the tokens have no order: the register is for those that exclude all
+    // others.
+    bool writes =
+        ns(hold.lease.valid_until()) > hold.entered && (!place_.shares || hold.part.weight == hold.part.capacity);
     auto next_write = hold.entered;
     while (look(hold) && boottime_ns() < hold.until && !place_.ended) {
         if (writes && boottime_ns() >= next_write) {

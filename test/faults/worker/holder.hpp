@@ -8,6 +8,7 @@
 #include "harness/immovable.hpp"
 #include "pulse.hpp"
 #include "register_client.hpp"
+#include "share_keys.hpp"
 
 #include <tenure/tenure.hpp>
 
@@ -36,6 +37,8 @@ struct Workplace {
     /// unset once the worker ends: the store lives no longer than its work
     std::optional<SlotPool> pool;
     std::vector<Lock> locks;
+    /// unset: the locks are plain, or the worker ends
+    std::optional<ShareKeys> shares;
     /// the worker was told to end
     bool ended = false;
 };
@@ -46,7 +49,8 @@ struct Workplace {
 class Holder : test::Immovable
 {
 public:
-    Holder(boost::asio::any_io_executor const& executor, Workplace& place, std::uint64_t seed);
+    /** @param task  its number in the worker */
+    Holder(boost::asio::any_io_executor const& executor, Workplace& place, std::uint64_t seed, std::uint32_t task);
     ~Holder() = default;
 
     /** Ends when the worker was told to end and holds no lease. */
@@ -66,6 +70,10 @@ private:
     struct Hold {
         Lease lease;
         std::uint32_t cell = 0;
+        /// of the key, if it is held in shares
+        Part part;
+        /// when its acquisition began
+        std::int64_t began = 0;
         test::Auditor::Entry entry = 0;
         std::int64_t entered = 0;
         /// when it is to be given back
@@ -81,6 +89,9 @@ private:
 
     asio::awaitable<void> take_turn();
     asio::awaitable<Lease> acquire(std::uint32_t& cell);
+    asio::awaitable<void> take_share();
+    asio::awaitable<Lease> acquire_share(Hold& hold);
+    void cancel_soon();
     asio::awaitable<void> work(Hold& hold);
     asio::awaitable<void> write(Hold& hold);
     asio::awaitable<void> give_back(Hold& hold);
@@ -96,6 +107,8 @@ private:
     void complain(Hold const& hold, std::string rule, std::string text);
 
     Workplace& place_;
+    /// the cell whose shares it takes
+    std::uint32_t share_cell_;
     Random random_;
     asio::steady_timer timer_;
     asio::steady_timer canceller_;

@@ -1,7 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // A worker of the fault runs: tasks that take turns with leases until SIGTERM. SIGUSR1 blocks its loop for one and a
 // half ttls.
-//   fault_worker URL AUDIT_FILE TESTIMONY_FILE REGISTER_SOCKET SLOTS LOCKS TTL_MS TASKS SEED [MUTANT]
+//   fault_worker URL AUDIT_FILE TESTIMONY_FILE REGISTER_SOCKET SLOTS LOCKS TTL_MS TASKS SEED SHARES [MUTANT]
+// SHARES is the text of a `ShareWork`, or - for plain locks.
 //   fault_worker --has-mutant NAME     -> exit status 0 if there is such a planted bug
 // Errors of the store end a turn, not the process: servers may come and go under it.
 #include "holder.hpp"
@@ -12,11 +13,14 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include <unistd.h>
+
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -37,6 +41,8 @@ struct Command {
     Arena arena;
     unsigned tasks = 1;
     std::uint64_t seed = 0;
+    /// unset: plain locks
+    std::optional<ShareWork> shares;
 };
 
 Command read(char** argument)
@@ -51,13 +57,17 @@ Command read(char** argument)
     command.arena.ttl = std::chrono::milliseconds{std::stoll(argument[7])};
     command.tasks = static_cast<unsigned>(std::stoul(argument[8]));
     command.seed = std::stoull(argument[9]);
+    if (argument[10] != std::string_view{"-"}) {
+        command.shares = ShareWork::read(argument[10]);
+        command.arena.kinds = command.shares->kinds;
+    }
     return command;
 }
 
 std::vector<tenure::Lock> locks_of(tenure::Store const& store, Arena const& arena)
 {
     std::vector<tenure::Lock> locks;
-    for (std::uint32_t lock = 0; lock < arena.locks; ++lock)
+    for (std::uint32_t lock = 0; lock < (arena.kinds.empty() ? arena.locks : 0); ++lock)
         locks.emplace_back(store, tenure::LockConfig{.key = arena.lock_key(lock), .ttl = arena.ttl});
     return locks;
 }
@@ -72,13 +82,20 @@ public:
                  TestimonyFile{command.testimony},
                  command.register_socket,
                  Pulse{context.get_executor()},
-                 tenure::SlotPool{
-                     store, {.prefix = Arena::prefix, .size = command.arena.slots, .ttl = command.arena.ttl}},
-                 locks_of(store, command.arena)}
+                 {},
+                 locks_of(store, command.arena),
+                 {}}
         , signals_(context, SIGTERM, SIGUSR1)
     {
+        if (command.shares)
+            place_.shares.emplace(store, command.arena, *command.shares);
+        if (command.arena.slots != 0)
+            place_.pool.emplace(
+                store,
+                tenure::SlotPoolConfig{.prefix = Arena::prefix, .size = command.arena.slots, .ttl = command.arena.ttl});
         for (unsigned task = 0; task < command.tasks; ++task)
-            holders_.push_back(std::make_unique<Holder>(context.get_executor(), place_, command.seed * 1000 + task));
+            holders_.push_back(
+                std::make_unique<Holder>(context.get_executor(), place_, command.seed * 1000 + task, task));
         working_ = command.tasks;
         for (auto& holder : holders_)
             asio::co_spawn(context, holder->take_turns(), [this, &context](std::exception_ptr error) {
@@ -122,6 +139,7 @@ private:
         place_.pulse.stop();
         place_.pool.reset();
         place_.locks.clear();
+        place_.shares.reset();
     }
 
     Workplace place_;
@@ -137,15 +155,19 @@ int main(int count, char** argument)
 try {
     if (count == 3 && argument[1] == std::string_view{"--has-mutant"})
         return tenure::mutants::activate(argument[2]) ? 0 : 1;
-    if (count < 10)
+    if (count < 11)
         throw std::runtime_error("usage: fault_worker URL AUDIT_FILE TESTIMONY_FILE REGISTER_SOCKET SLOTS LOCKS TTL_MS "
-                                 "TASKS SEED [MUTANT]");
-    if (count > 10 && !tenure::mutants::activate(argument[10]))
-        throw std::runtime_error(std::string{"no such mutant: "} + argument[10]);
+                                 "TASKS SEED SHARES [MUTANT]");
+    if (count > 11 && !tenure::mutants::activate(argument[11]))
+        throw std::runtime_error(std::string{"no such mutant: "} + argument[11]);
     auto const command = read(argument);
     asio::io_context context{1};
-    auto worker = std::make_unique<Worker>(
-        context, tenure::open_store(context.get_executor(), command.url, {.log = tenure::silent_log_sink()}), command);
+    // the name of a process in the store
+    tenure::StoreOptions options{.log = tenure::silent_log_sink()};
+    if (command.shares)
+        options.worker_name = std::to_string(::getpid());
+    auto worker =
+        std::make_unique<Worker>(context, tenure::open_store(context.get_executor(), command.url, options), command);
     context.run();
     worker->rethrow();
 } catch (std::exception const& error) {

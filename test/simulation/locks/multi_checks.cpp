@@ -207,10 +207,4 @@ void MultiWorld::look_at_leftovers()
     }
 }
 
-void MultiWorld::expect(bool holds, char const* rule)
-{
-    if (!holds && outcome_.violation.empty())
-        outcome_.violation = rule;
-}
-
 } // namespace tenure::simulation

@@ -25,8 +25,6 @@ namespace
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-constexpr int steps_of_world = 1600;
-
 std::string name_of(unsigned key)
 {
     return std::string(1, static_cast<char>('a' + key));
@@ -35,8 +33,7 @@ std::string name_of(unsigned key)
 } // namespace
 
 MultiWorld::MultiWorld(std::uint64_t seed)
-    : seed_(seed)
-    , random_(seed, 78)
+    : LinkedWorld(seed, 78)
     , processes_(processes)
 {
     for (unsigned key = 0; key < keys; ++key)
@@ -46,15 +43,6 @@ MultiWorld::MultiWorld(std::uint64_t seed)
         for (unsigned number = 0; number < workers_of_process; ++number)
             workers_.push_back({process, nullptr, {}});
     }
-}
-
-SmallOutcome MultiWorld::run()
-{
-    for (int step = 0; step < steps_of_world && outcome_.violation.empty(); ++step)
-        operate();
-    if (outcome_.violation.empty())
-        finish();
-    return outcome_;
 }
 
 void MultiWorld::start(Process& process)
@@ -79,11 +67,7 @@ void MultiWorld::operate()
         disturb();
     else
         pass(any_time(kind < 96 ? 60 : 900));
-    // several things at one instant, too
-    if (random_.below(3) != 0) {
-        time_.run_ready();
-        look();
-    }
+    look_now_or_later();
 }
 
 void MultiWorld::ask(Worker& worker)
@@ -243,20 +227,6 @@ void MultiWorld::crash(Process& process)
     start(process);
 }
 
-void MultiWorld::pass(milliseconds time)
-{
-    trace(103);
-    auto const end = time_.now() + time;
-    time_.run_ready();
-    look();
-    auto const& timers = time_.state()->timers;
-    while (!timers.empty() && timers.begin()->first.first <= end) {
-        time_.run_for(timers.begin()->first.first - time_.now());
-        look();
-    }
-    time_.run_for(end - time_.now());
-}
-
 /** Without faults everything that waits is granted, and nothing is left behind. */
 void MultiWorld::finish()
 {
@@ -266,15 +236,8 @@ void MultiWorld::finish()
         process.link->set_longest_delay(1ms);
     }
     auto const waits = [](Worker const& worker) { return worker.attempt && !worker.attempt->done; };
-    for (int round = 0; round < 300 && std::ranges::any_of(workers_, waits); ++round) {
-        pass(any_time(100));
-        for (auto& worker : workers_)
-            if (random_.below(2) == 0)
-                give_up(worker);
-    }
-    expect(std::ranges::none_of(workers_, waits), "L5: an acquisition of several keys waits for ever");
-    for (auto& worker : workers_)
-        give_up(worker);
+    bool const all_ended = let_all_be_granted(workers_, waits, [this](Worker& worker) { give_up(worker); });
+    expect(all_ended, "L5: an acquisition of several keys waits for ever");
     pass(4 * ttl);
     for (auto const& known : known_)
         expect(known.owner.empty(), "S9: a key stays held although no process holds it");
@@ -282,12 +245,6 @@ void MultiWorld::finish()
     pass(5s);
     expect(time_.state()->timers.empty(), "S14: timers are left after the last store is gone");
     workers_.clear();
-}
-
-void MultiWorld::trace(std::uint64_t what)
-{
-    auto const when = static_cast<std::uint64_t>(time_.now().time_since_epoch().count());
-    outcome_.trace = (outcome_.trace ^ when ^ (what << 48U)) * 0x100000001b3U;
 }
 
 SmallOutcome run_multi_world(std::uint64_t seed)

@@ -2,10 +2,7 @@
 #pragma once
 
 #include "link.hpp"
-#include "random.hpp"
-#include "small_world.hpp"
-
-#include <store/memory/domain.hpp>
+#include "linked_world.hpp"
 
 #include <tenure/errc.hpp>
 #include <tenure/lease_set.hpp>
@@ -30,12 +27,12 @@ namespace tenure::simulation
 namespace asio = boost::asio;
 
 /** MultiLocks over a few keys, and a checker that compares what their users are given with what the store knows. */
-class MultiWorld
+class MultiWorld final : private LinkedWorld
 {
 public:
     explicit MultiWorld(std::uint64_t seed);
 
-    SmallOutcome run();
+    SmallOutcome run() { return run_for(1600); }
 
 private:
     static constexpr unsigned processes = 3;
@@ -92,7 +89,7 @@ private:
     };
 
     // -- what happens --
-    void operate();
+    void operate() override;
     void start(Process& process);
     void ask(Worker& worker);
     void acquired(Worker& worker, std::shared_ptr<Attempt> const& attempt, error_code error, LeaseSet set);
@@ -101,11 +98,10 @@ private:
     void disturb();
     void crash(Process& process);
     void over(Worker& worker, bool crashed);
-    void pass(std::chrono::milliseconds time);
-    void finish();
+    void finish() override;
 
     // -- what must hold --
-    void look();
+    void look() override;
     void look_at_store();
     void look_at_leftovers();
     void look_at_set(Worker const& worker);
@@ -121,18 +117,11 @@ private:
     [[nodiscard]] bool quiet(Link const& link) const;
     /** The first key that the worker's acquisition does not hold; unset if it holds all. */
     [[nodiscard]] std::optional<unsigned> first_missing(Attempt const& attempt) const;
-    void expect(bool holds, char const* rule);
 
     Process& process_of(Worker const& worker) { return processes_[worker.process]; }
     [[nodiscard]] Process const& process_of(Worker const& worker) const { return processes_[worker.process]; }
     Worker& any_worker() { return workers_[random_.below(static_cast<std::uint32_t>(workers_.size()))]; }
-    std::chrono::milliseconds any_time(int most) { return std::chrono::milliseconds(random_.between(0, most)); }
-    void trace(std::uint64_t what);
 
-    std::uint64_t seed_;
-    Random random_;
-    testing::VirtualTime time_;
-    std::shared_ptr<memory::Domain> domain_ = memory::Domain::named("");
     std::array<KeyRangePtr, keys> ranges_;
     std::array<Known, keys> known_;
     std::vector<Process> processes_;
@@ -144,8 +133,6 @@ private:
     std::array<std::uint64_t, keys> tokens_{};
     /// until when everything last was paused
     Instant stood_still_{};
-    std::uint64_t count_ = 0;
-    SmallOutcome outcome_;
 };
 
 } // namespace tenure::simulation

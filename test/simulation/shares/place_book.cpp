@@ -64,6 +64,7 @@ void PlaceBook::claimed(ClaimRequest const& request, ClaimReply const& reply)
         demand(number > last_[key], "S20: numbers do not follow the order of entry");
         last_[key] = number;
     }
+    demand(number <= place->number, "S24: an owner has a second place");
     demand(place->number == number, "S21: a claim was answered with another number than its place has");
     demand(place->holds() == (granted != nullptr), "S22: a claim was granted out of order, or not granted in order");
     place->lapses = time_.now() + request.ttl;

@@ -305,6 +305,18 @@ TEST_CASE("bad input of a MultiLock is refused in words")
         MultiLock(of_two), std::invalid_argument, MessageMatches(ContainsSubstring("StoreOptions::order_name")));
 }
 
+TEST_CASE("a MultiLock of one key in two shares is refused")
+{
+    MultiLockTest const test;
+    ReadWriteLock const both(test.store, {.key = "a"});
+    Lock const fair(test.store, {.key = "a", .fair = true});
+    Lock const plain(test.store, {.key = "a"});
+    auto const refused = MessageMatches(ContainsSubstring("\"a\" twice, by locks of different kinds"));
+    CHECK_THROWS_MATCHES(MultiLock({both.read_lock(), both.write_lock()}), std::invalid_argument, refused);
+    CHECK_THROWS_MATCHES(MultiLock({fair, plain}), std::invalid_argument, refused);
+    CHECK(MultiLock({fair, fair}).size() == 1);
+}
+
 TEST_CASE("locks of several stores are ordered by the stores' names, whatever order they are named in")
 {
     asio::io_context context;

@@ -98,7 +98,8 @@ end
 // (`closed`) no other place begins to hold, and the next script that finds them open reviews again.
 //
 // `promote` does the same by positions, if no place has lapsed: it reads only the places that begin to hold. It skips
-// positions without a place, and ends at `next`. If a waiter is missing then, the next script reviews.
+// positions without a place, and ends at `next`. If a waiter is missing then, the next script reviews. The owner of a
+// place that a person has deleted may have a newer one behind others.
 inline constexpr std::string_view rule_text = R"(
 local function admit(key, place, promoted)
   local position = place.position
@@ -168,7 +169,7 @@ local function promote(key, head, promoted)
   while head.waiting > 0 and head.first < head.next do
     local owner = redis.call('HGET', KEYS[key], '~' .. head.first)
     local place = owner and read_place(owner, redis.call('HGET', KEYS[key], owner))
-    if place then
+    if place and place.position == head.first then
       head.next_weight, head.next_capacity = place.weight, place.capacity
       if head.held + place.weight > math.min(head.least, place.capacity) then
         return
