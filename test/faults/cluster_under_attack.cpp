@@ -205,9 +205,14 @@ bool ClusterUnderAttack::move_slot(Attack& attack)
         return false;
     auto const cell = some_cell(attack.random);
     auto const from = server_of(cell);
-    auto to = from;
-    while (to == from)
-        to = server_of(some_cell(attack.random));
+    // where there are few keys, all may be at one master by now
+    std::vector<std::size_t> others;
+    for (std::size_t node = 0; node < cluster_.size(); ++node)
+        if (node != from && cluster_.server(node).client().info("role") == "master")
+            others.push_back(node);
+    if (others.empty())
+        return false;
+    auto const to = others[attack.random.below(others.size())];
     auto const slot = cluster_.slot_of(arena_.key(cell));
     FaultScope const fault{attack.ledger, harmless("hash slot moved to another master")};
     doubt();

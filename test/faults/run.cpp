@@ -74,8 +74,13 @@ public:
         , auditor_(test::Auditor::create(directory_.file("audit"), arena_.cells()))
         , register_(test::test_program("fenced_register"), directory_.file("register"), directory_.file("stale-writes"))
         , random_(options.seed)
-        , workers_(options.workers)
         , begin_(boottime_ns())
+        , share_work_{
+              .kinds = options.kinds,
+              .peers = static_cast<unsigned>(options.workers),
+              .begin = begin_,
+              .end = begin_ + std::chrono::nanoseconds{options.time}.count(),
+              .calm = options.calm}
         , fleet_(setup(options), auditor_, ledger_)
     {
         if (arena_.kinds.empty())
@@ -131,8 +136,8 @@ public:
         verdict.judge_register(register_.log());
         if (share_watcher_) {
             report.share_looks = share_watcher_->stop();
-            report.shares =
-                ShareVerdict{arena_, ledger_, auditor_.holdings()}.judge(report.findings.testimonies.turns, workers_);
+            report.shares = ShareVerdict{arena_, ledger_, auditor_.holdings()}.judge(
+                report.findings.testimonies.turns, share_work_);
         }
         report.fleet = fleet_.counts();
         report.faults = ledger_.faults();
@@ -161,12 +166,7 @@ private:
             check_shares(setup.urls.front());
             // so that waiters of one process queue behind each other
             setup.tasks = 3 * arena_.locks;
-            setup.shares = ShareWork{
-                .kinds = arena_.kinds,
-                .peers = static_cast<unsigned>(options.workers),
-                .begin = begin_,
-                .end = begin_ + std::chrono::nanoseconds{options.time}.count(),
-                .calm = options.calm};
+            setup.shares = share_work_;
         }
         setup.audit = directory_.file("audit");
         setup.testimony = directory_.file("testimony");
@@ -236,8 +236,9 @@ private:
     test::Auditor auditor_;
     RegisterProcess register_;
     Random random_;
-    std::size_t workers_;
     std::int64_t begin_;
+    /// of any worker, if the locks are held in shares
+    ShareWork share_work_;
     Fleet fleet_;
     // one of the two
     std::optional<Watcher> watcher_;

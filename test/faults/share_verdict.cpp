@@ -33,7 +33,7 @@ std::int64_t ShareVerdict::end_of(Holding const& lease) const
     return arena_.frees_at_death && ledger_.dead(lease.pid, end) ? lease.entered : end;
 }
 
-std::map<std::string, ShareFigures> ShareVerdict::judge(std::vector<Turn> const& turns, std::size_t workers)
+std::map<std::string, ShareFigures> ShareVerdict::judge(std::vector<Turn> const& turns, ShareWork const& work)
 {
     judge_weights();
     judge_tokens();
@@ -48,7 +48,7 @@ std::map<std::string, ShareFigures> ShareVerdict::judge(std::vector<Turn> const&
             if (turn.granted != 0 && !ledger_.disturbed(turn.pid, cell, turn.began - arena_.ttl_ns(), turn.granted))
                 figures.longest_wait = std::max(figures.longest_wait, turn.granted - turn.began);
         }
-        judge_fairness(cell, figures, turns, workers);
+        judge_fairness(cell, figures, turns, work);
     }
     return all;
 }
@@ -109,13 +109,13 @@ void ShareVerdict::judge_tokens()
 }
 
 void ShareVerdict::judge_fairness(
-    std::uint32_t cell, ShareFigures& figures, std::vector<Turn> const& turns, std::size_t workers)
+    std::uint32_t cell, ShareFigures& figures, std::vector<Turn> const& turns, ShareWork const& work)
 {
-    std::vector<double> counts(workers);
+    std::vector<double> counts(work.peers);
     for (auto const& turn : turns)
-        if (turn.cell == cell && turn.granted != 0)
+        if (turn.cell == cell && turn.granted != 0 && !work.only_tries(turn.began))
             ++counts.at(turn.worker);
-    auto const mean = std::accumulate(counts.begin(), counts.end(), 0.0) / static_cast<double>(workers);
+    auto const mean = std::accumulate(counts.begin(), counts.end(), 0.0) / static_cast<double>(work.peers);
     if (mean < enough_turns)
         return;
     auto const [least, most] = std::ranges::minmax(counts);

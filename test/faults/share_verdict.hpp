@@ -39,13 +39,15 @@ public:
     }
 
     /** By the name of the kind.
-     *  @param workers  how many there are */
-    [[nodiscard]] std::map<std::string, ShareFigures> judge(std::vector<Turn> const& turns, std::size_t workers);
+     *  @param work  of any worker */
+    [[nodiscard]] std::map<std::string, ShareFigures> judge(std::vector<Turn> const& turns, ShareWork const& work);
 
 private:
     void judge_weights();
     void judge_tokens();
-    void judge_fairness(std::uint32_t cell, ShareFigures& figures, std::vector<Turn> const& turns, std::size_t workers);
+    /** Compares the turns of the workers, except those of times without waiters, which have no order. */
+    void
+    judge_fairness(std::uint32_t cell, ShareFigures& figures, std::vector<Turn> const& turns, ShareWork const& work);
     /** Up to when the lease counts. */
     [[nodiscard]] std::int64_t end_of(test::Holding const& lease) const;
 

@@ -31,9 +31,7 @@ ShareKeys::ShareKeys(Store const& store, Arena const& arena, ShareWork work)
 
 std::chrono::milliseconds ShareKeys::patience(char kind, Random& random) const
 {
-    // three seconds of eight no place waits, once those that did and those of dead processes are gone: then shares are
-    // taken without a wait, if they fit
-    if (!work_.calm && test::boottime_ns() / 1'000'000'000 % 8 >= 5)
+    if (work_.only_tries(test::boottime_ns()))
         return 0ms;
     bool const hasty = work_.calm && kind == 'f' ? work_.number % 3 == 0 : random.one_in(3);
     if (hasty)
