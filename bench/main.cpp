@@ -26,7 +26,7 @@ struct Part {
     /// not measured unless it is named
     bool on_demand = false;
 };
-constexpr std::array<Part, 22> parts{{
+constexpr std::array<Part, 23> parts{{
     {"floor", bench::measure_floor},
     {"pairs", bench::measure_pairs},
     {"peers", bench::measure_peers},
@@ -35,6 +35,7 @@ constexpr std::array<Part, 22> parts{{
     {"first_free", bench::measure_first_free},
     {"handover", bench::measure_handover},
     {"fairness", bench::measure_fairness},
+    {"shares", bench::measure_shares},
     {"multi", bench::measure_multi},
     {"segments", bench::measure_segments},
     {"reentry", bench::measure_reentry},
@@ -58,9 +59,9 @@ Measures tenure against a raw socket client on a redis-server of its own, and pr
 
   --quick               3 short rounds: minutes become seconds, and medians less sure
   --only PART           only this part; may be repeated. Parts: floor pairs peers before latency
-                        first_free handover fairness multi segments reentry
-                        cluster_pairs redlock_latency redlock_throughput etcd
-                        zookeeper file compile_time renewals memory many_leases; curves only if it is named
+                        first_free handover fairness shares multi segments
+                        reentry cluster_pairs redlock_latency redlock_throughput
+                        etcd zookeeper file compile_time renewals memory many_leases; curves only if it is named
   --rounds N            interleaved rounds of each figure (7)
   --let-sleep           idle cores may sleep, so that figures across cores carry the time they take to wake; without
                         it they are kept awake where the kernel allows it, which is for root

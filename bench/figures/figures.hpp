@@ -66,6 +66,8 @@ void measure_zookeeper(Setting const& setting);
 void measure_file(Setting const& setting);
 /** From release to acquire in another process. */
 void measure_handover(Setting const& setting);
+/** Fair locks and semaphores beside plain locks, and local readers. */
+void measure_shares(Setting const& setting);
 /** One MultiLock after another, of 1, 4 and 16 keys. */
 void measure_multi(Setting const& setting);
 /** The segment of one item after another, over one lock after another. */

@@ -73,11 +73,13 @@ void measure_handover(Setting const& setting)
         setting.extent.rounds, {run(
                                     "raw, publish, then SET", [=](int control) { raw::hold(port, control); },
                                     [=](int control) { raw::wait(port, control); }),
-                                library("lock", {false, true}), library("lock, default", library::by_default)});
+                                library("lock", {false, true}), library("lock, default", library::by_default),
+                                library("fair lock", library::fair)});
     for (auto const& series : all)
         setting.report.medians("p50, release to acquire in another process", series, "us");
     setting.report.figure("handover", all[1].median() / all[0].median(), Goal::at_most, 1.5);
     setting.report.figure("handover_default", all[2].median() / all[1].median(), Goal::at_most, 1.15);
+    setting.report.figure("handover_fair", all[3].median() / all[2].median(), Goal::at_most, 1);
 }
 
 } // namespace bench

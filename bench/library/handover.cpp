@@ -21,7 +21,9 @@ using Socket = asio::local::stream_protocol::socket;
 
 tenure::Lock make_lock(tenure::Store const& store, Features features)
 {
-    return {store, tenure::LockConfig{"bench:handover", std::chrono::milliseconds{10'000}, lease_options(features)}};
+    tenure::LockConfig config{"bench:handover", std::chrono::milliseconds{10'000}, lease_options(features)};
+    config.fair = features.fair;
+    return {store, std::move(config)};
 }
 
 /** The next word, heard in the event loop: a lease may be held meanwhile, and its keeper must run. */

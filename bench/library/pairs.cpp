@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace asio = boost::asio;
 
@@ -36,7 +37,9 @@ std::string of_this_run(std::string const& name)
 
 tenure::Lock make_lock(tenure::Store const& store, unsigned number, Features features)
 {
-    return {store, tenure::LockConfig{of_this_run("lock") + std::to_string(number), ttl, lease_options(features)}};
+    tenure::LockConfig config{of_this_run("lock") + std::to_string(number), ttl, lease_options(features)};
+    config.fair = features.fair;
+    return {store, std::move(config)};
 }
 
 /** The state that all coroutines of a run share. */
@@ -49,8 +52,8 @@ struct Count {
     std::exception_ptr failure;
 };
 
-/** `Source` is a Lock or a SlotPool; ends with its first failure. Release is written out here and not shared: a
- * coroutine of its own would be measured with it. */
+/** `Source` is a Lock, a SlotPool or a Semaphore; ends with its first failure. Release is written out here and not
+ * shared: a coroutine of its own would be measured with it. */
 template <class Source>
 asio::awaitable<void> pair_after_pair(Source source, Count& count)
 {
@@ -101,6 +104,22 @@ void start(asio::any_io_executor const& executor, Source source, Count& count)
     });
 }
 
+asio::awaitable<void>
+beside_held_permits(tenure::Store store, unsigned held, double seconds, pid_t server, Count& count, Measurement& result)
+{
+    tenure::Semaphore const permits{store, {.key = of_this_run("permits"), .permits = 2'000, .ttl = ttl}};
+    std::vector<tenure::Lease> leases;
+    while (leases.size() < held) {
+        auto lease = co_await permits.async_acquire();
+        leases.push_back(std::move(lease));
+    }
+    for (unsigned number = 0; number < 16; ++number)
+        start(store.get_executor(), permits, count);
+    co_await measure(count, seconds, server, result);
+    for (auto& lease : leases)
+        co_await release(lease);
+}
+
 } // namespace
 
 Measurement pairs(std::string const& url, unsigned keys, double seconds, Features features, pid_t server)
@@ -124,6 +143,16 @@ Measurement pool_pairs(std::string const& url, unsigned size, double seconds, Fe
         for (unsigned number = 0; number < size; ++number)
             start(store.get_executor(), pool, count);
         return measure(count, seconds, server, result);
+    });
+    return result;
+}
+
+Measurement semaphore_pairs(std::string const& url, unsigned held, double seconds, pid_t server)
+{
+    Measurement result;
+    Count count;
+    run_session(url, [&](tenure::Store store) {
+        return beside_held_permits(std::move(store), held, seconds, server, count, result);
     });
     return result;
 }

@@ -16,10 +16,13 @@ namespace bench::library
 struct Features {
     bool fencing = false;
     bool notifications = false;
+    /// of a lock: waiters have places, strictly first come, first served
+    bool fair = false;
 };
 /// the defaults of the library
 inline constexpr Features by_default{true, true};
 inline constexpr Features plain{false, false};
+inline constexpr Features fair{true, true, true};
 
 /** That many coroutines, each acquiring and releasing a lock of its own.
  *  @param server  the process whose CPU is reported, 0: none
@@ -31,6 +34,19 @@ pairs(std::string const& url, unsigned keys, double seconds, Features features, 
  *  @returns as `pairs` */
 [[nodiscard]] Measurement
 pool_pairs(std::string const& url, unsigned size, double seconds, Features features, pid_t server = 0);
+
+/** 16 coroutines, each acquiring and releasing one permit of a semaphore of which `held` permits are held all the time.
+ *  @returns as `pairs` */
+[[nodiscard]] Measurement semaphore_pairs(std::string const& url, unsigned held, double seconds, pid_t server);
+
+/** So many stores of one process on one lock, which each holds for 1 ms and wants again.
+ *  @returns p50 from just before a release to the grant of another store, in microseconds, and hand-overs per second */
+[[nodiscard]] Measurement hand_round(std::string const& url, unsigned stores, double seconds, Features features);
+
+/** 16 readers and 4 writers of one key, each writer with a store of its own; every lease is held for 2 ms.
+ *  @param one_place  the readers ask one after another, so that at most one of them has a place that waits
+ *  @returns reads per second, and writes */
+[[nodiscard]] Measurement reads(std::string const& url, bool one_place, double seconds);
 
 /** One coroutine, one lock. @returns p50 of a pair in microseconds */
 [[nodiscard]] Measurement pair_latency(std::string const& url, unsigned pairs, Features features);

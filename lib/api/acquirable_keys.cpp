@@ -49,8 +49,8 @@ void AcquirableKeys::start(
     engine::Completion<void(error_code, Result)> completion(
         std::move(handler), target->handle()->core()->runtime().get());
     auto const slot = completion.slot();
-    target->acquire(
-        options, engine::is_try_result<Result>,
+    engine::acquire(
+        target, options, engine::is_try_result<Result>,
         [completion = std::move(completion)](engine::Known known, error_code error, Lease lease) mutable {
             std::move(completion).complete(known, error, AcquireResult::from<Result>(std::move(lease)));
         },

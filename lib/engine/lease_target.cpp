@@ -60,25 +60,26 @@ void check_permits(std::uint32_t permits, std::uint32_t most)
 
 } // namespace
 
-void LeaseTarget::acquire(
-    AcquireOptions const& options, bool is_try, AcquireHandler handler, asio::cancellation_slot slot)
+void acquire(
+    std::shared_ptr<LeaseTarget> const& target, AcquireOptions const& options, bool is_try, AcquireHandler handler,
+    asio::cancellation_slot slot)
 {
-    auto const& core = handle_->core();
+    auto const& core = target->handle()->core();
     if (!core->same_process() || core->is_closed()) {
         handler(Known::at_once, make_error_code(core->same_process() ? errc::closed : errc::forked), Lease());
         return;
     }
-    auto terms = terms_;
+    auto terms = target->terms();
     auto const wait = options.wait.value_or(is_try ? milliseconds{0} : default_wait);
     std::string refusal;
     try {
         check_wait(wait, is_try);
-        check_permits(options.permits, permits_);
+        check_permits(options.permits, target->permits());
         if (options.prefer)
-            check_prefer(*range_, *options.prefer);
+            check_prefer(*target->range(), *options.prefer);
         if (options.ttl) {
             check_ttl(core->capabilities().ttl, *options.ttl);
-            terms = terms_for(*options.ttl);
+            terms = target->terms_for(*options.ttl);
         }
     } catch (std::invalid_argument const& error) {
         refusal = error.what();
@@ -89,13 +90,11 @@ void LeaseTarget::acquire(
         handler(Known::at_once, invalid, Lease());
         return;
     }
-    auto share = share_;
+    auto share = target->share();
     if (share)
         share->weight *= options.permits;
     Acquisition::start(
-        std::make_shared<Acquisition>(
-            shared_from_this(), terms, wait, is_try, options.prefer, share, std::move(handler)),
-        slot);
+        std::make_shared<Acquisition>(target, terms, wait, is_try, options.prefer, share, std::move(handler)), slot);
 }
 
 } // namespace tenure::engine

@@ -27,7 +27,7 @@ namespace tenure::engine
 using AcquireHandler = OneShot<void(Known, error_code, Lease)>;
 
 /** A lock or pool as the engine sees it: the contended keys and the terms of their leases. */
-class LeaseTarget : public std::enable_shared_from_this<LeaseTarget>
+class LeaseTarget
 {
 public:
     /** @param where  how messages name the config
@@ -78,11 +78,6 @@ public:
         return terms;
     }
 
-    /** Checks the options of an acquisition and starts it. Any thread.
-     *  @param is_try  as for Acquisition
-     *  @param slot  cancels the acquisition */
-    void acquire(AcquireOptions const& options, bool is_try, AcquireHandler handler, asio::cancellation_slot slot);
-
 private:
     std::shared_ptr<Handle> handle_;
     KeyRangePtr range_;
@@ -95,5 +90,12 @@ private:
     std::string owner_prefix_;
     NameTable::Index name_ = 0;
 };
+
+/** Checks the options of an acquisition and starts it. Any thread.
+ *  @param is_try  as for Acquisition
+ *  @param slot  cancels the acquisition */
+void acquire(
+    std::shared_ptr<LeaseTarget> const& target, AcquireOptions const& options, bool is_try, AcquireHandler handler,
+    asio::cancellation_slot slot);
 
 } // namespace tenure::engine

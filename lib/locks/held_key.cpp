@@ -49,8 +49,8 @@ bool can_work(EngineLock const& lock, AcquireOptions const& options, bool is_try
 /** Lets the lock refuse the options, with its own error text. */
 void refuse_options(EngineLock const& lock, AcquireOptions const& options, bool is_try, HeldKey::Handler handler)
 {
-    lock.state_for()->acquire(
-        options, is_try,
+    engine::acquire(
+        lock.state_for(), options, is_try,
         [handler = std::move(handler)](engine::Known known, error_code error, Lease const&) mutable {
             std::move(handler).complete(known, error, ReentrantLease());
         },

@@ -140,8 +140,8 @@ void Holder::start(
         return;
     }
     auto const slot = pending.slot();
-    asked.state_for()->acquire(
-        options, engine::is_try_result<Result>,
+    engine::acquire(
+        asked.state_for(), options, engine::is_try_result<Result>,
         [state, asked, pending = std::move(pending)](engine::Known known, error_code error, Lease lease) mutable {
             if (!lease.empty() && state->order() == Order::checked)
                 state->change(

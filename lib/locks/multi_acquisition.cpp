@@ -47,7 +47,7 @@ void MultiAcquisition::start_single(
         }
         std::move(handler).complete(known, error, std::move(set));
     };
-    locks.target(0)->acquire(options, is_try, std::move(answered), slot);
+    engine::acquire(locks.target(0), options, is_try, std::move(answered), slot);
 }
 
 void MultiAcquisition::start(
@@ -178,7 +178,7 @@ void MultiAcquisition::acquire(
                     std::move(together->handler)(Answered{});
             });
     };
-    locks_->target(position)->acquire(options, false, std::move(answered), parts_[position].cancel.slot());
+    engine::acquire(locks_->target(position), options, false, std::move(answered), parts_[position].cancel.slot());
 }
 
 bool MultiAcquisition::is_here(std::size_t position) const noexcept

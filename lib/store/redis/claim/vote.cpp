@@ -5,15 +5,18 @@
 #include "store/redis/key_names.hpp"
 #include "store/redis/replies.hpp"
 
+#include <store/request.hpp>
+
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace tenure::redis
 {
@@ -21,126 +24,102 @@ namespace tenure::redis
 namespace
 {
 
-/** Sends `SET NX PX`, `PTTL`, `GET` of the fence key and `TIME` in one write, at a tenth of the cost of a script. One
- *  atomic step is not needed: only the holder of the key changes the fence key. */
-class VotingClaim : public std::enable_shared_from_this<VotingClaim>
+using store::Request;
+using store::Step;
+
+/** Sends the commands in one write. Either all are answered in time or none counts: a grant needs its token. */
+Step<std::vector<Outcome>>
+ask(ServerPtr const& server, std::vector<resp::Command> commands, Deadline not_after, resp::Urgency urgency)
 {
-public:
-    VotingClaim(ServerPtr server, PendingClaim&& claim)
-        : server_(std::move(server))
-        , claim_(std::move(claim))
-        , request_(claim_.request)
-        , key_(request_.range->key(0))
-    {
-    }
-    VotingClaim(VotingClaim const&) = delete;
-    VotingClaim& operator=(VotingClaim const&) = delete;
-    ~VotingClaim() = default;
-
-    void start()
-    {
-        send(set, resp::Command("SET", key_, request_.owner, "NX", "PX", request_.lifetime().count()));
-        send(pttl, resp::Command("PTTL", key_));
-        send(get, resp::Command("GET", fence_key(key_)));
-        send(time, resp::Command("TIME"));
-    }
-
-    /** For an owner that may already hold the key: runs the script, then reads the token to begin from. */
-    void search()
-    {
-        auto request = request_;
-        request.fencing = false;
-        auto then = [self = shared_from_this()](ClaimReply reply) { self->searched(std::move(reply)); };
-        claim(server_, {std::move(request), std::move(then), {}, claim_.urgency});
-        claim_.urgency = resp::Urgency::step;
-    }
-
-private:
-    enum Step : std::size_t { set, pttl, get, time, steps };
-
-    void send(Step step, resp::Command command)
-    {
-        // all replies arrived in time or none counts: a grant needs its token
-        if (step + 1 < steps)
+    auto const count = commands.size();
+    auto execute = [server, commands = std::move(commands), not_after = std::move(not_after),
+                    urgency](std::size_t index, OutcomeHandler handler) mutable {
+        auto& command = commands[index];
+        if (index + 1 < commands.size())
             command.leave_with_next();
-        command.set_urgency(claim_.urgency);
-        server_->channel()->execute(
-            std::move(command), request_.not_after, [self = shared_from_this(), step](Outcome outcome) {
-                self->outcomes_[step] = std::move(outcome);
-                if (--self->unanswered_ == 0)
-                    self->judge();
-            });
-    }
+        command.set_urgency(urgency);
+        server->channel()->execute(std::move(command), not_after, std::move(handler));
+    };
+    return store::all_of<Outcome>(count, std::move(execute));
+}
 
-    void searched(ClaimReply reply)
-    {
-        auto* const found = std::get_if<Granted>(&reply);
-        if (found == nullptr) {
-            finish(std::move(reply));
-            return;
+/** Runs the script that looks for the owner's key first. It draws no token. */
+Step<ClaimReply> search(ServerPtr const& server, ClaimRequest request, resp::Urgency urgency)
+{
+    request.fencing = false;
+    return Step<ClaimReply>([server, request = std::move(request), urgency](ReplyHandler<ClaimReply> handler) mutable {
+        claim(server, {std::move(request), std::move(handler), {}, urgency});
+    });
+}
+
+/** @param left  the answer to PTTL */
+Busy held(Outcome const& left)
+{
+    if (left.delivery != Delivery::answered || !left.reply.is_integer())
+        return {};
+    // -2: the key is free by now
+    auto const ms = left.reply.as_integer();
+    if (ms == -1)
+        return {std::nullopt, true};
+    return {at_most_a_year(std::max<std::int64_t>(ms, 0)), false};
+}
+
+/** Makes the reply for a taken key. Without a token to begin from, the caller must give the key back.
+ *  @param token  the answers to GET of the fence key and to TIME */
+ClaimReply granted(
+    ServerContext& server, std::string const& fence_key, std::span<Outcome const, 2> token,
+    std::chrono::milliseconds ttl, Instant since)
+{
+    for (auto const& outcome : token) {
+        if (!outcome.succeeded()) {
+            auto why = failure_of(server, outcome, fence_key);
+            return Failure::unknown(why.error, std::move(why.detail));
         }
-        found_ = std::move(*found);
-        unanswered_ = steps - get;
-        send(get, resp::Command("GET", fence_key(key_)));
-        send(time, resp::Command("TIME"));
     }
+    auto const& fence = token[0].reply;
+    auto const last = fence.is_null() ? std::optional<std::uint64_t>(0) : read_token(fence);
+    auto const now = read_server_time(token[1].reply);
+    if (!last || !now)
+        return malformed_reply(server, fence_key);
+    return Granted{0, std::max(*last, static_cast<std::uint64_t>(now->count())), ttl, since, nullptr};
+}
 
-    void judge()
-    {
-        if (found_) {
-            finish(granted(found_->since));
-            return;
-        }
-        auto const& claim = outcomes_[set];
-        if (claim.succeeded() && claim.reply.is_ok())
-            finish(granted(claim.since));
-        else if (claim.succeeded() && claim.reply.is_null())
-            finish(held());
-        else
-            finish(failure_of(*server_, claim, key_));
+/** Sends `SET NX PX`, `PTTL`, `GET` of the fence key and `TIME` in one write, at a tenth of the cost of a script. One
+ *  atomic step is not needed: only the holder of the key changes the fence key. An owner that may already hold the key
+ *  is searched for by the script instead of SET and PTTL.
+ *  @param place  of `request`, kept until the answer */
+Request<ClaimReply> vote(ServerPtr server, ClaimRequest request, store::ClaimWindow::Place place, resp::Urgency urgency)
+{
+    (void)place;
+    auto const key = request.range->key(0);
+    auto const fence = fence_key(key);
+    std::vector<resp::Command> commands;
+    std::optional<Instant> held_since;
+    if (request.earliest_attempt) {
+        auto searching = search(server, request, std::exchange(urgency, resp::Urgency::step));
+        auto reply = co_await searching;
+        auto const* const found = std::get_if<Granted>(&reply);
+        if (found == nullptr)
+            co_return reply;
+        held_since = found->since;
+    } else {
+        commands.emplace_back("SET", key, request.owner, "NX", "PX", request.lifetime().count());
+        commands.emplace_back("PTTL", key);
     }
-
-    [[nodiscard]] Busy held() const
-    {
-        auto const& left = outcomes_[pttl];
-        if (left.delivery != Delivery::answered || !left.reply.is_integer())
-            return {};
-        // -2: the key is free by now
-        auto const ms = left.reply.as_integer();
-        if (ms == -1)
-            return {std::nullopt, true};
-        return {at_most_a_year(std::max<std::int64_t>(ms, 0)), false};
-    }
-
-    /** Makes the reply for a taken key. Without a token to begin from, the caller must give the key back. */
-    [[nodiscard]] ClaimReply granted(Instant since)
-    {
-        for (auto const step : {get, time}) {
-            if (auto const& outcome = outcomes_[step]; !outcome.succeeded()) {
-                auto why = failure_of(*server_, outcome, fence_key(key_));
-                return Failure::unknown(why.error, std::move(why.detail));
-            }
-        }
-        auto const& fence = outcomes_[get].reply;
-        auto const last = fence.is_null() ? std::optional<std::uint64_t>(0) : read_token(fence);
-        auto const now = read_server_time(outcomes_[time].reply);
-        if (!last || !now)
-            return malformed_reply(*server_, fence_key(key_));
-        return Granted{0, std::max(*last, static_cast<std::uint64_t>(now->count())), request_.ttl, since, nullptr};
-    }
-
-    void finish(ClaimReply reply) { std::move(claim_.handler)(std::move(reply)); }
-
-    ServerPtr server_;
-    PendingClaim claim_;
-    /// of `claim_`
-    ClaimRequest const& request_;
-    std::string key_;
-    std::array<Outcome, steps> outcomes_;
-    std::size_t unanswered_ = steps;
-    /// the grant that the search has found
-    std::optional<Granted> found_;
-};
+    commands.emplace_back("GET", fence);
+    commands.emplace_back("TIME");
+    auto asked = ask(server, std::move(commands), request.not_after, urgency);
+    auto const outcomes = co_await asked;
+    auto const token = std::span(outcomes).last<2>();
+    if (held_since)
+        co_return granted(*server, fence, token, request.ttl, *held_since);
+    auto const& set = outcomes.front();
+    if (set.succeeded() && set.reply.is_ok())
+        co_return granted(*server, fence, token, request.ttl, set.since);
+    if (set.succeeded() && set.reply.is_null())
+        co_return held(outcomes[1]);
+    co_return failure_of(*server, set, key);
+}
 
 /** @param pending  has its place */
 void begin_vote(ServerPtr const& server, PendingClaim&& pending)
@@ -150,12 +129,8 @@ void begin_vote(ServerPtr const& server, PendingClaim&& pending)
         return;
     }
     server->channel()->note_ttl(pending.request.ttl);
-    bool const may_hold_it = pending.request.earliest_attempt.has_value();
-    auto const claim = std::make_shared<VotingClaim>(server, std::move(pending));
-    if (may_hold_it)
-        claim->search();
-    else
-        claim->start();
+    auto answer = std::move(pending.handler);
+    vote(server, std::move(pending.request), std::move(pending.place), pending.urgency).start(std::move(answer));
 }
 
 } // namespace

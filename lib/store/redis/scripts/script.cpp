@@ -15,11 +15,6 @@
 namespace tenure::redis
 {
 
-namespace
-{
-
-} // namespace
-
 std::string sha1_hex(std::string_view text)
 {
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
@@ -99,41 +94,30 @@ bool is_unknown_script(Outcome const& outcome)
 namespace
 {
 
-/** A call and its attempts. */
-struct RunningScript : std::enable_shared_from_this<RunningScript> {
-    RunningScript(std::shared_ptr<CommandChannel> on, ScriptCall what, OutcomeHandler to)
-        : channel(std::move(on))
-        , call(std::move(what))
-        , handler(std::move(to))
-    {
-    }
-
-    void send()
-    {
-        channel->execute(
-            command_of(call, attempt, *channel), call.not_after, [self = shared_from_this()](Outcome&& outcome) {
-                if (!self->attempt.goes_on(*self->channel, outcome)) {
-                    std::move(self->handler)(std::move(outcome));
-                    return;
-                }
-                // the next attempt has waited for its turn already
-                if (self->call.urgency == resp::Urgency::first)
-                    self->call.urgency = resp::Urgency::step;
-                self->send();
-            });
-    }
-
-    std::shared_ptr<CommandChannel> channel;
-    ScriptCall call;
-    OutcomeHandler handler;
-    ScriptAttempt attempt = {};
-};
+void send(
+    std::shared_ptr<CommandChannel> const& channel, ScriptCall call, ScriptAttempt attempt, OutcomeHandler handler)
+{
+    auto command = command_of(call, attempt, *channel);
+    auto const not_after = call.not_after;
+    channel->execute(
+        std::move(command), not_after,
+        [channel, call = std::move(call), attempt, handler = std::move(handler)](Outcome&& outcome) mutable {
+            if (!attempt.goes_on(*channel, outcome)) {
+                std::move(handler)(std::move(outcome));
+                return;
+            }
+            // the next attempt has waited for its turn already
+            if (call.urgency == resp::Urgency::first)
+                call.urgency = resp::Urgency::step;
+            send(channel, std::move(call), attempt, std::move(handler));
+        });
+}
 
 } // namespace
 
 void run_script(std::shared_ptr<CommandChannel> const& channel, ScriptCall call, OutcomeHandler handler)
 {
-    std::make_shared<RunningScript>(channel, std::move(call), std::move(handler))->send();
+    send(channel, std::move(call), {}, std::move(handler));
 }
 
 } // namespace tenure::redis
