@@ -33,7 +33,8 @@ public:
             .examines = true,
             .no_quarantine = nullptr,
             .no_detach = nullptr,
-            .no_shares = "this version keeps no places there"};
+            .no_shares = "this version keeps no places there",
+            .no_list = nullptr};
     }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
@@ -80,6 +81,10 @@ public:
     void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
     {
         start(&file::inspect, std::move(range), std::move(handler));
+    }
+    void list(ListRequest request, ReplyHandler<ListReply> handler) override
+    {
+        start(&file::list, std::move(request), std::move(handler));
     }
     void examine(std::chrono::milliseconds, Deadline, ReplyHandler<Findings> handler) override
     {
