@@ -38,6 +38,7 @@ set(TENURE_PUBLIC_HEADERS
     lock.hpp
     log.hpp
     metrics.hpp
+    metrics_page.hpp
     multi_lock.hpp
     open_store.hpp
     options.hpp

@@ -10,13 +10,17 @@ target_sources(
     api/error.cpp
     api/event.cpp
     api/key_range.cpp
+    api/label_value.cpp
     api/lease.cpp
     api/lock.cpp
+    api/metric_families.cpp
     api/metrics.cpp
+    api/metrics_page.cpp
     api/open_store.cpp
     api/serve.cpp
     api/slot_pool.cpp
     api/store.cpp
+    api/store_queries.cpp
     api/task_group.cpp
     api/version.cpp
     config/rules.cpp
@@ -86,6 +90,7 @@ target_sources(
     store/redis/inspect.cpp
     store/redis/key_names.cpp
     store/redis/line_keys.cpp
+    store/redis/list.cpp
     store/redis/observer.cpp
     store/redis/operations.cpp
     store/redis/publish.cpp
@@ -109,6 +114,7 @@ target_sources(
     store/redis/cluster/cluster_subscriber.cpp
     store/redis/cluster/examine_cluster.cpp
     store/redis/cluster/hash_slot.cpp
+    store/redis/cluster/list_cluster.cpp
     store/redis/cluster/multi_slot_claim.cpp
     store/redis/cluster/multi_slot_operations.cpp
     store/redis/cluster/multi_slot_probe.cpp
@@ -182,6 +188,7 @@ if(TENURE_ETCD)
       store/etcd/backend.cpp
       store/etcd/claim.cpp
       store/etcd/inspect.cpp
+      store/etcd/list.cpp
       store/etcd/release.cpp
       store/etcd/steps.cpp
       store/etcd/watcher.cpp
@@ -220,6 +227,7 @@ if(TENURE_FILE)
       store/file/claim.cpp
       store/file/directory.cpp
       store/file/inspect.cpp
+      store/file/list.cpp
       store/file/layout.cpp
       store/file/line.cpp
       store/file/places.cpp
@@ -238,6 +246,7 @@ if(TENURE_ZOOKEEPER)
       store/zookeeper/claim.cpp
       store/zookeeper/diagnose.cpp
       store/zookeeper/inspect.cpp
+      store/zookeeper/list.cpp
       store/zookeeper/release.cpp
       store/zookeeper/renew.cpp
       store/zookeeper/watches.cpp

@@ -16,7 +16,10 @@ COVERED = ["*.md", "include", "tools", "examples", "bench", "lib", "test"]
 # Regular expressions; "if there is none" is fine.
 BANNED = ["whoever", "somebody", "anybody", "nobody", "(?<!there )is none", "any more", "makes no sense", "so many",
           "mended", "who waits", "what is asked", "comes of", "for want of", "of its own accord", "as ever",
-          "told by", "so long", "those who", "that which"]
+          "told by", "so long", "those who", "that which", "frees (?=when|within|after|in|at|by|that)", "stands? in \\[",
+          "stood still", "is at it", "in its eyes"]
+# Regular expressions for Markdown alone: the text of a link is the title of its page, and a page is "seen", not owned.
+BANNED_LINKS = [r"\[[\w-]+\.md[^\]]*\]\(", r"\]\([^)\s]+\)\s+(?:has|have)\s+(?:the|them|all|more|its)\b"]
 # Folders whose sentences are counted.
 SHARES = ["lib", "include", "tools", "test", "bench"]
 # Share of a folder's sentences, and of its names of tests, that may begin with a clause in the place of its subject.
@@ -24,6 +27,7 @@ LIMIT = 0.005
 
 # A space of a phrase stands for a line break within a comment too.
 banned = re.compile(r"\b(" + re.sub(r" (?!\))", r"[\\s/*]+", "|".join(BANNED)) + r")\b", re.IGNORECASE)
+links = re.compile("|".join(BANNED_LINKS))
 # Comments, and the literals that may look like one.
 cpp = re.compile(r'(?P<prose>//[^\n]*|/\*.*?\*/)|R"(\w*)\(.*?\)\2"|"(?:\\.|[^"\\\n])*"'
                  r"|(?<!\w)'(?:\\.|[^'\\\n])*'", re.DOTALL)
@@ -98,6 +102,10 @@ for name in listed:
     for word in banned.finditer(text):
         found += 1
         print(f"{name}:{text.count(chr(10), 0, word.start()) + 1}: {' '.join(re.split(r'[^a-zA-Z]+', word[0]))}")
+    if path.suffix == ".md":
+        for link in links.finditer(text):
+            found += 1
+            print(f"{name}:{text.count(chr(10), 0, link.start()) + 1}: {' '.join(link[0].split())}")
     folder = name.split("/")[0]
     if path.suffix == ".md" or folder not in SHARES:
         continue

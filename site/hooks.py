@@ -71,7 +71,15 @@ def moved(text, page, place):
     return "\n".join(lines)
 
 
+def version():
+    project = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    return re.search(r"project\(\s*tenure VERSION ([0-9.]+)", project)[1]
+
+
 def on_config(config):
+    # in the footer of each page, as in that of the reference
+    config.copyright = f"tenure {version()}"
+    config.site_name = f"tenure {version()}"
     start = (ROOT / "docs/README.md").read_text(encoding="utf-8")
     parts = SECTION.split(start)
     nav = [{"Start": "README.md"}]

@@ -19,7 +19,7 @@ struct Record {
     /// empty: the key is free. It is `resting/<owner>` or `kept/<owner>` after a claim that ended and left the key
     /// taken
     std::string owner = {};
-    /// when the key frees by itself, and how long before that it was taken or renewed
+    /// when the key becomes free by itself, and how long before that it was taken or renewed
     tenure::Instant expires = {};
     std::chrono::milliseconds lifetime = {};
     /// the file is not a record but belongs to another program: the key is taken, has no owner, and is never changed

@@ -43,8 +43,8 @@ struct KeyState {
         held,
         /// released, and in quarantine until it expires (`SlotPoolConfig::reuse_after`); `owner` held it last
         resting,
-        /// left to expire by its holder (`Lease::async_detach`), and taken until then; `owner` held it last. `evict`
-        /// refuses it
+        /// left to expire by its holder (`Lease::async_detach`), and taken until then; `owner` held it last.
+        /// `async_evict` refuses it, and `async_free` ends it, as it ends a quarantine
         kept,
         /// a key of another program: of another type, or without ttl. It becomes free by itself only if `remaining` is
         /// set, and `evict` refuses it
@@ -78,6 +78,16 @@ struct KeyState {
 
 /** The name of the enumerator, for logs. */
 [[nodiscard]] TENURE_API std::string_view to_string(KeyState::Kind kind) noexcept;
+
+/** Names of keys in a store. A name proves nothing: the key may be free, or belong to another program. */
+struct KeyList {
+    /// sorted, each once
+    std::vector<std::string> keys = {};
+    /// true: the listing stopped early, and there may be further keys
+    bool more = false;
+
+    friend bool operator==(KeyList const&, KeyList const&) = default;
+};
 
 /** One result of `tenure doctor`. */
 struct Finding {

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/metrics_page.hpp>
 #include <tenure/store.hpp>
 
 #include <prometheus/collectable.h>
@@ -11,7 +12,8 @@
 #include <string_view>
 #include <vector>
 
-/** Metrics for Prometheus, by prometheus-cpp: link `tenure::prometheus`. Inside the namespace `tenure`, write the
+/** Metrics for a registry of prometheus-cpp: link `tenure::prometheus`. Without one, `<tenure/metrics_page.hpp>` writes
+ * the same page and needs no other library. Inside the namespace `tenure`, write the
  * name of the other one with two colons in front. */
 namespace tenure::prometheus
 {
@@ -52,8 +54,7 @@ private:
     std::unique_ptr<Stores> stores_;
 };
 
-/** A key or name as the value of a label: at most 160 bytes of UTF-8. Bytes that are no UTF-8 become `\xNN`. A longer
- * value is cut, and ends with a hash of the whole. */
-[[nodiscard]] std::string label_value(std::string_view text);
+/// see `tenure::label_value`
+using tenure::label_value;
 
 } // namespace tenure::prometheus

@@ -16,6 +16,7 @@
 #include <boost/asio/deferred.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -153,7 +154,7 @@ public:
      *
      *  @param seen  as `async_inspect` showed it; if the key has another owner now, nothing changes
      *  @param who  the evicting person or program: printable, without blanks and '/', at most 128 bytes
-     *  @par Completion signature  void(error_code, std::chrono::milliseconds), the time until the key frees
+     *  @par Completion signature  void(error_code, std::chrono::milliseconds), the time until the key is free
      *  @par Errors  errc::lease_lost: the key does not have that owner; errc::key_conflict: it is no lease, because it
      *               never expires or its value is longer than an owner; std::errc::invalid_argument: `who`, or `seen`
      * is not from an inspection; errc::store_unavailable: no connection within 5 s, or no answer on it and it may still
@@ -167,6 +168,46 @@ public:
     {
         return detail::initiate<void(error_code, std::chrono::milliseconds), &start_evict, &executor_of>(
             handle_, std::forward<CompletionToken>(completion), std::move(seen), std::move(who));
+    }
+
+    /** Frees a resting or kept key before its time: ends a quarantine, or lets a job run again whose last holder left
+     * the key to expire (`Lease::async_detach`). Waiters are notified. A held key stays as it is: use `async_evict`.
+     *
+     *  @param seen  as `async_inspect` showed it; if the key has another value now, nothing changes
+     *  @par Completion signature  void(error_code)
+     *  @par Errors  none: the key is free, or has another holder by now; std::errc::invalid_argument: `seen` is not
+     *               resting or kept, or is not from an inspection; errc::store_unavailable: no connection within 5 s,
+     *               or no answer on it and it may still take effect; other errors of the store; errc::closed: the
+     *               store was closed; errc::forked; asio::error::operation_aborted: it may still take effect
+     *  @par Per-operation cancellation  terminal, partial: stops waiting for the answer. Not total, which promises no
+     *    side effect: the key may have been freed
+     */
+    template <class CompletionToken = boost::asio::deferred_t>
+    [[nodiscard]] auto async_free(KeyState seen, CompletionToken&& completion = {}) const
+    {
+        return detail::initiate<void(error_code), &start_free, &executor_of>(
+            handle_, std::forward<CompletionToken>(completion), std::move(seen));
+    }
+
+    /** Lists the names of keys that begin with a text, for people: inspect them to see which are held.
+     *
+     *  It may read the whole store, in steps that delay no other request for long: `SCAN` on each Redis master, pages
+     * of a range on etcd, all nodes below the chroot on ZooKeeper, all files of a directory. It ends after 5 s with
+     * what it has found.
+     *
+     *  @param prefix  the begin of the names; empty: all, also those of other programs
+     *  @param most  the most names to return
+     *  @par Completion signature  void(error_code, KeyList)
+     *  @par Errors  std::errc::operation_not_supported: the store cannot list its keys; errc::store_unavailable: no
+     *               connection within 5 s; errc::permission_denied and other errors of the store; errc::closed: the
+     *               store was closed; errc::forked; asio::error::operation_aborted
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting, which changes nothing
+     */
+    template <class CompletionToken = boost::asio::deferred_t>
+    [[nodiscard]] auto async_list(std::string prefix, std::size_t most, CompletionToken&& completion = {}) const
+    {
+        return detail::initiate<void(error_code, KeyList), &start_list, &executor_of>(
+            handle_, std::forward<CompletionToken>(completion), std::move(prefix), most);
     }
 
     /** Examines the server on behalf of leases with this ttl: version, round trip, persistence, eviction, permissions.
@@ -249,6 +290,7 @@ private:
     using DoneHandler = boost::asio::any_completion_handler<void(error_code)>;
     using InspectHandler = boost::asio::any_completion_handler<void(error_code, std::vector<KeyState>)>;
     using EvictHandler = boost::asio::any_completion_handler<void(error_code, std::chrono::milliseconds)>;
+    using ListHandler = boost::asio::any_completion_handler<void(error_code, KeyList)>;
     using ExamineHandler = boost::asio::any_completion_handler<void(error_code, Findings)>;
 
     [[nodiscard]] static boost::asio::any_io_executor const& executor_of(HandlePtr const& handle) noexcept;
@@ -256,6 +298,8 @@ private:
     static void start_close(HandlePtr const& handle, std::chrono::milliseconds timeout, DoneHandler handler);
     static void start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler handler);
     static void start_evict(HandlePtr handle, KeyState seen, std::string who, EvictHandler handler);
+    static void start_free(HandlePtr handle, KeyState seen, DoneHandler handler);
+    static void start_list(HandlePtr handle, std::string prefix, std::size_t most, ListHandler handler);
     static void start_examine(HandlePtr handle, std::chrono::milliseconds ttl, ExamineHandler handler);
 
     HandlePtr handle_;

@@ -42,7 +42,7 @@ std::string_view describe(CancelReason reason) noexcept
     case CancelReason::expired:
         return "no renewal succeeded in time";
     case CancelReason::not_owner:
-        return "the store proved that the key is not ours any more";
+        return "the store proved that the key has another owner or none";
     case CancelReason::first_failed_renewal:
         return "a renewal failed";
     case CancelReason::max_hold:

@@ -33,7 +33,8 @@ char const* describe(errc value) noexcept
     case errc::protocol_error:
         return "the server sent what the protocol does not allow: check that host and port are those of the store";
     case errc::key_conflict:
-        return "another program's value is in the way: a key without expiry never frees (use another key or prefix, or "
+        return "another program's value is in the way: a key without expiry never becomes free (use another key or "
+               "prefix, or "
                "delete it by hand), and a broken counter of fencing tokens must be deleted; Store::diagnostics() names "
                "the key";
     case errc::ttl_too_short:

@@ -108,6 +108,12 @@ backend::EvictReply Client::evict(KeyRangePtr const& range, std::uint32_t index,
         [&](auto handler) { backend_->evict({range, index, owner, "operator", patience()}, std::move(handler)); });
 }
 
+backend::ListReply Client::list(std::string const& prefix, std::size_t most)
+{
+    return ask<backend::ListReply>(
+        [&](auto handler) { backend_->list({prefix, most, patience()}, std::move(handler)); });
+}
+
 Findings Client::examine(std::chrono::milliseconds ttl)
 {
     return ask<Findings>([&](auto handler) { backend_->examine(ttl, patience(), std::move(handler)); });

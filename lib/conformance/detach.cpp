@@ -125,6 +125,16 @@ TEST_CASE("nothing that comes late shortens the time of a kept key, or gives the
     CHECK(*state.remaining > Conformance::long_ttl / 2);
 }
 
+TEST_CASE("withdrawing the value of a kept key frees it before its time", "[detach]")
+{
+    Keeping const store;
+    expect<Released>(store.detach(store.take(1, Conformance::long_ttl), Conformance::long_ttl));
+    expect<Released>(store.client->withdraw(store.range, "kept/" + owner(2)));
+    CHECK(store.state().kind == KeyState::Kind::kept);
+    expect<Released>(store.client->withdraw(store.range, "kept/" + owner(1)));
+    CHECK(store.is_granted(2));
+}
+
 TEST_CASE("a detachment that is asked again is done, and does not begin the time anew", "[detach]")
 {
     Keeping const store;

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Hints, inspection and eviction.
+// Hints, inspection, listing and eviction.
 #include "fixture.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -128,6 +128,33 @@ TEST_CASE("evicting replaces only the owner that was seen, and the key stays tak
         [&] { return std::holds_alternative<Granted>(client->claim(test.request(*client, range, owner(3), 5s))); },
         ttl + test.subject->expiry_slack() + 2s);
     CHECK(client->now() >= granted.since + granted.ttl);
+}
+
+TEST_CASE("a listing has all held keys that begin with the prefix", "[list]")
+{
+    Conformance test;
+    auto const client = test.client();
+    if (client->backend().capabilities().no_list != nullptr)
+        SKIP(client->backend().capabilities().no_list);
+    auto const pool = test.pool("list*[:", 12);
+    auto const lock = test.lock("lists");
+    for (unsigned number = 1; number <= 11; ++number)
+        expect<Granted>(client->claim(test.request(*client, pool, owner(number), 5s)));
+    expect<Granted>(client->claim(test.request(*client, lock, owner(20), 5s)));
+    auto const holds = [](KeyList const& list, std::string const& key) {
+        return std::ranges::find(list.keys, key) != list.keys.end();
+    };
+    auto const of_pool = expect<KeyList>(client->list(pool->prefix));
+    CHECK_FALSE(of_pool.more);
+    for (std::uint32_t index = 0; index < 11; ++index)
+        CHECK(holds(of_pool, pool->key(index)));
+    CHECK_FALSE(holds(of_pool, lock->key(0)));
+    auto const of_slot = expect<KeyList>(client->list(pool->key(1)));
+    CHECK(holds(of_slot, pool->key(1)));
+    CHECK(holds(of_slot, pool->key(10)));
+    CHECK_FALSE(holds(of_slot, pool->key(2)));
+    CHECK(holds(expect<KeyList>(client->list(lock->key(0))), lock->key(0)));
+    CHECK(expect<KeyList>(client->list(pool->prefix + "none")).keys.empty());
 }
 
 } // namespace tenure::conformance

@@ -141,6 +141,16 @@ TEST_CASE("a withdrawal lets a key rest that may have been held", "[quarantine]"
     CHECK(expect<std::vector<KeyState>>(store.client->inspect(store.range)).at(0).kind == KeyState::Kind::resting);
 }
 
+TEST_CASE("withdrawing the value of a resting key ends its quarantine", "[quarantine]")
+{
+    Resting store;
+    store.rest = 20s;
+    expect<Released>(store.client->release(store.take(1, Conformance::long_ttl)));
+    CHECK_FALSE(store.is_granted(2));
+    expect<Released>(store.client->withdraw(store.range, "resting/" + owner(1)));
+    CHECK(store.is_granted(2));
+}
+
 TEST_CASE("an evicted key rests after its former holder's ttl", "[quarantine]")
 {
     Resting store;

@@ -333,8 +333,9 @@ void Acquisition::busy(Busy const& reply, Clock::duration took, Instant now)
     if (step.finish) {
         if (reply.never_frees)
             record_error(
-                *step.finish, range_->describe() + ": held without expiry by another program, so it never frees: use "
-                                                   "another prefix or key, or delete it by hand");
+                *step.finish, range_->describe() +
+                                  ": held without expiry by another program, so it never becomes free: use "
+                                  "another prefix or key, or delete it by hand");
         finish(*step.finish);
         return;
     }

@@ -1,10 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "families.hpp"
-
+#include <tenure/metrics_page.hpp>
 #include <tenure/prometheus.hpp>
 
+#include <prometheus/client_metric.h>
+#include <prometheus/metric_type.h>
+
 #include <algorithm>
-#include <cstddef>
 #include <mutex>
 #include <utility>
 
@@ -14,34 +15,36 @@ namespace tenure::prometheus
 namespace
 {
 
-Statistics& operator+=(Statistics& sum, Statistics const& other) noexcept
+using ::prometheus::ClientMetric;
+using ::prometheus::MetricType;
+
+ClientMetric metric_of(MetricFamily::Type type, MetricFamily::Sample const& sample)
 {
-    sum.renewals += other.renewals;
-    sum.renewals_failed += other.renewals_failed;
-    sum.released += other.released;
-    sum.detached += other.detached;
-    sum.released_not_owner += other.released_not_owner;
-    sum.given_back += other.given_back;
-    sum.places_lost += other.places_lost;
-    sum.held_past_expiry += other.held_past_expiry;
-    sum.events_dropped += other.events_dropped;
-    return sum;
+    ClientMetric metric;
+    for (auto const& label : sample.labels)
+        metric.label.push_back({label.name, label.value});
+    switch (type) {
+    case MetricFamily::Type::gauge:
+        metric.gauge.value = sample.value;
+        break;
+    case MetricFamily::Type::counter:
+        metric.counter.value = sample.value;
+        break;
+    case MetricFamily::Type::histogram:
+        metric.histogram.sample_count = sample.count;
+        metric.histogram.sample_sum = sample.value;
+        for (auto const& bucket : sample.buckets)
+            metric.histogram.bucket.push_back({bucket.cumulative_count, bucket.bound});
+        break;
+    }
+    return metric;
 }
 
-/** Adds the metrics of another store on the same server. Of the totals, those that are shown. */
-void add(StoreMetrics& sum, StoreMetrics&& other)
+MetricType type_of(MetricFamily::Type type) noexcept
 {
-    for (auto& name : other.names) {
-        auto const same = std::ranges::find_if(
-            sum.names, [&](NameMetrics const& one) { return one.kind == name.kind && one.name == name.name; });
-        if (same == sum.names.end())
-            sum.names.push_back(std::move(name));
-        else
-            *same += name;
-    }
-    sum.totals += other.totals;
-    for (std::size_t kind = 0; kind < request_kinds; ++kind)
-        sum.requests[kind] += other.requests[kind];
+    return type == MetricFamily::Type::gauge     ? MetricType::Gauge
+           : type == MetricFamily::Type::counter ? MetricType::Counter
+                                                 : MetricType::Histogram;
 }
 
 } // namespace
@@ -97,16 +100,16 @@ void Collector::remove(Store const& store)
 
 std::vector<::prometheus::MetricFamily> Collector::Collect() const
 {
-    std::vector<AddressMetrics> all;
-    for (auto const& store : stores_->all()) {
-        auto address = label_value(store.describe());
-        auto const same = std::ranges::find(all, address, &AddressMetrics::store);
-        if (same == all.end())
-            all.push_back({std::move(address), store.metrics()});
-        else
-            prometheus::add(same->metrics, store.metrics());
+    std::vector<::prometheus::MetricFamily> all;
+    for (auto& family : metric_families(stores_->all())) {
+        auto& one = all.emplace_back();
+        one.name = std::move(family.name);
+        one.help = std::move(family.help);
+        one.type = type_of(family.type);
+        for (auto const& sample : family.samples)
+            one.metric.push_back(metric_of(family.type, sample));
     }
-    return families_of(all);
+    return all;
 }
 
 } // namespace tenure::prometheus

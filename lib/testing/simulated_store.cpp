@@ -78,7 +78,12 @@ public:
 
     [[nodiscard]] Capabilities capabilities() const noexcept override
     {
-        return {.keeps_line = true, .no_quarantine = nullptr, .no_detach = nullptr, .no_shares = nullptr};
+        return {
+            .keeps_line = true,
+            .no_quarantine = nullptr,
+            .no_detach = nullptr,
+            .no_shares = nullptr,
+            .no_list = nullptr};
     }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
@@ -120,6 +125,10 @@ public:
     void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
     {
         ask<InspectReply>([&](Instant now) { return state_->domain->inspect(*range, now); }, std::move(handler));
+    }
+    void list(ListRequest request, ReplyHandler<ListReply> handler) override
+    {
+        ask<ListReply>([&](Instant now) { return state_->domain->list(request, now); }, std::move(handler));
     }
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {

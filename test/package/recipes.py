@@ -105,6 +105,21 @@ def check_boost(root, manifest):
             yield f"vcpkg.json: {folder}/ includes headers of {missing}, which is no dependency"
 
 
+def check_consumer(root, port, version):
+    """The project to copy names a feature that the port has, and the version of the library."""
+    worker = root / "examples/worker"
+    if not worker.is_dir():
+        return
+    for one in json.loads((worker / "vcpkg.json").read_text(encoding="utf-8"))["dependencies"]:
+        if one["name"] != port["name"]:
+            yield f"examples/worker/vcpkg.json: there is no port {one['name']}"
+        for feature in one["features"]:
+            if feature not in port["features"]:
+                yield f"examples/worker/vcpkg.json: the port has no feature {feature}"
+    if f"tenure/{version}\n" not in (worker / "conanfile.txt").read_text(encoding="utf-8"):
+        yield f"examples/worker/conanfile.txt does not name version {version}"
+
+
 def faults(root):
     port = root / "packaging/vcpkg/ports/tenure"
     manifest = json.loads((port / "vcpkg.json").read_text(encoding="utf-8"))
@@ -115,6 +130,7 @@ def faults(root):
     findings = [*check_manifest(manifest), *check_portfile((port / "portfile.cmake").read_text(encoding="utf-8"), manifest, options),
                 *check_boost(root, manifest)]
     version = re.search(r"project\(tenure VERSION ([0-9.]+)", declared).group(1)
+    findings += check_consumer(root, manifest, version)
     changelog = (root / "packaging/debian/changelog").read_text(encoding="utf-8")
     if not changelog.startswith(f"tenure ({version}-"):
         findings.append(f"packaging/debian/changelog does not begin with version {version}")

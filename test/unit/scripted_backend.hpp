@@ -40,7 +40,8 @@ public:
             .single_use_owners = owners_are_spent,
             .no_quarantine = nullptr,
             .no_detach = nullptr,
-            .no_shares = no_shares};
+            .no_shares = no_shares,
+            .no_list = no_list};
     }
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
@@ -100,6 +101,10 @@ public:
                 error_code(boost::system::errc::make_error_code(boost::system::errc::not_supported)), "scripted"));
         });
     }
+    void list(ListRequest request, ReplyHandler<ListReply> handler) override
+    {
+        listings.push_back({std::move(request), std::move(handler)});
+    }
     void evict(EvictRequest, ReplyHandler<EvictReply> handler) override
     {
         runtime_->post([handler = std::move(handler)]() mutable { std::move(handler)(NotOwner{}); });
@@ -118,6 +123,7 @@ public:
         withdrawals.clear();
         readies.clear();
         inspections.clear();
+        listings.clear();
     }
 
     /** Answers the oldest of these requests. */
@@ -138,6 +144,7 @@ public:
     std::deque<Asked<WithdrawRequest, WithdrawReply>> withdrawals;
     std::deque<Asked<Deadline, ReadyReply>> readies;
     std::deque<Asked<KeyRangePtr, InspectReply>> inspections;
+    std::deque<Asked<ListRequest, ListReply>> listings;
     WatchHandler watch_handler;
     WatchAs watched_as = WatchAs::waiter;
     std::function<void()> reachable;
@@ -152,6 +159,7 @@ public:
     bool silent_releases = false;
     /// null: keys may be held in places
     char const* no_shares = nullptr;
+    char const* no_list = "the test gave no list";
     int lines_left = 0;
     /// a line was left after the shutdown
     bool left_after_shutdown = false;

@@ -253,7 +253,7 @@ struct ReleaseRequest {
 struct WithdrawRequest {
     /// the keys to search
     KeyRangePtr range;
-    /// the owner to remove
+    /// the owner to remove; or the value of a resting or kept key, which becomes free then
     std::string owner;
     /// a request that is still unwritten at this instant is answered `Failure::dropped`
     Instant not_after{};
@@ -266,6 +266,18 @@ struct WithdrawRequest {
 
 /// the reply to `Backend::inspect`: the state of each key
 using InspectReply = std::variant<std::vector<KeyState>, Failure>;
+
+/** Asks for the names of keys. */
+struct ListRequest {
+    /// the begin of the names; empty: all
+    std::string prefix;
+    /// the most names to return; then `KeyList::more` is set
+    std::size_t most = 0;
+    /// the store returns what it has found by then, with `KeyList::more`
+    Deadline not_after;
+};
+/// the reply to `Backend::list`
+using ListReply = std::variant<KeyList, Failure>;
 
 /** The store can be used: connected, logged in, and the user has the permissions that were tried. */
 struct Ready {
@@ -394,6 +406,9 @@ struct Capabilities {
     /// why the store cannot hold a key in places (`KeyRange::shares`), as the end of a sentence; null: it can. Fair
     /// locks, read-write locks and semaphores are refused with this text
     char const* no_shares = "its backend does not offer that";
+    /// why the store cannot list its keys (`Backend::list`), as the end of a sentence; null: it can.
+    /// `Store::async_list` is refused with this text
+    char const* no_list = "its backend does not offer that";
 };
 
 } // namespace tenure::backend
@@ -457,6 +472,14 @@ public:
     /** Reports the state of each key of the range, in the order of the range. Nothing is written. */
     virtual void
     inspect(KeyRangePtr range, backend::Deadline not_after, backend::ReplyHandler<backend::InspectReply> handler) = 0;
+
+    /** Lists keys that begin with a text: at least all that are held, resting or kept; keys of other programs may be
+     * among them. The caller pays for the search, which may read the whole store; it never blocks a server for long.
+     * Nothing is written. Called only if `Capabilities::no_list` is null. */
+    virtual void list(backend::ListRequest request, backend::ReplyHandler<backend::ListReply> handler)
+    {
+        (void)request, (void)handler;
+    }
 
     /** Replaces the owner of a key by `evicted/<who>` if it still has the observed owner; the key stays
      * taken until it expires. A key that is no lease is answered `NotOwner`. */

@@ -68,6 +68,8 @@ public:
     [[nodiscard]] backend::InspectReply inspect(KeyRangePtr const& range);
     /** Evicts the owner from a key, in the name "operator". */
     [[nodiscard]] backend::EvictReply evict(KeyRangePtr const& range, std::uint32_t index, std::string const& owner);
+    /** Lists the keys with the prefix. */
+    [[nodiscard]] backend::ListReply list(std::string const& prefix, std::size_t most = 1000);
     /** Returns the store's findings about itself. */
     [[nodiscard]] Findings examine(std::chrono::milliseconds ttl);
 

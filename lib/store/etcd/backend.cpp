@@ -48,7 +48,8 @@ public:
             .examines = true,
             .no_quarantine = nullptr,
             .no_detach = nullptr,
-            .no_shares = "this version keeps no places there"};
+            .no_shares = "this version keeps no places there",
+            .no_list = nullptr};
     }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
@@ -82,6 +83,10 @@ public:
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
         etcd::inspect(cluster_, std::move(range), not_after).start(std::move(handler));
+    }
+    void list(ListRequest request, ReplyHandler<ListReply> handler) override
+    {
+        etcd::list(cluster_, std::move(request)).start(std::move(handler));
     }
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {

@@ -108,7 +108,7 @@ store::Request<EvictReply> evict(ClusterPtr cluster, EvictRequest request)
             co_return Failure::refused(
                 errc::key_conflict,
                 cluster->where() + ": " + key +
-                    ": bears no lease, so it would never free; delete it by hand if no program uses it",
+                    ": bears no lease, so it would never become free; delete it by hand if no program uses it",
                 true);
 
         auto read_lease =

@@ -28,6 +28,9 @@ void claim(ClusterPtr const& cluster, ClaimRequest request, ReplyHandler<ClaimRe
  */
 [[nodiscard]] store::Request<InspectReply> inspect(ClusterPtr cluster, KeyRangePtr range, Deadline not_after);
 
+/** Reads the names of the keys with the prefix, page by page. */
+[[nodiscard]] store::Request<ListReply> list(ClusterPtr cluster, ListRequest request);
+
 /** Replaces the given owner by `evicted/<who>`, under a new lease that lasts as long as the old one would have. */
 [[nodiscard]] store::Request<EvictReply> evict(ClusterPtr cluster, EvictRequest request);
 

@@ -29,7 +29,12 @@ public:
     [[nodiscard]] Capabilities capabilities() const noexcept override
     {
         return {
-            .keeps_line = true, .examines = true, .no_quarantine = nullptr, .no_detach = nullptr, .no_shares = nullptr};
+            .keeps_line = true,
+            .examines = true,
+            .no_quarantine = nullptr,
+            .no_detach = nullptr,
+            .no_shares = nullptr,
+            .no_list = nullptr};
     }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
@@ -76,6 +81,10 @@ public:
     void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
     {
         start(&file::inspect, std::move(range), std::move(handler));
+    }
+    void list(ListRequest request, ReplyHandler<ListReply> handler) override
+    {
+        start(&file::list, std::move(request), std::move(handler));
     }
     void examine(std::chrono::milliseconds, Deadline, ReplyHandler<Findings> handler) override
     {

@@ -201,7 +201,7 @@ std::vector<RenewAnswer> renew(Session& session, std::vector<RenewRequest> const
         else
             refused.push_back({one.tenancy->cell, one.old_end});
     }
-    // an evicted key frees when its holder's validity ends, and not later
+    // an evicted key becomes free when its holder's validity ends, and not later
     if (!refused.empty())
         session.holder->extend(refused);
     return answers;

@@ -67,6 +67,9 @@ struct Context {
 [[nodiscard]] WithdrawReply withdraw(Context const& context, WithdrawRequest const& request);
 [[nodiscard]] EvictReply evict(Context const& context, EvictRequest const& request);
 [[nodiscard]] InspectReply inspect(Context const& context, KeyRangePtr const& range);
+/** Reads all range files whose names can belong to the prefix. The name of a long stem does not tell it: such keys are
+ *  not listed, and `more` is set. */
+[[nodiscard]] ListReply list(Context const& context, ListRequest const& request);
 [[nodiscard]] ReadyReply ready(Context const& context, Deadline const& not_after);
 /** Renews without any lock: all cells in one write. */
 [[nodiscard]] std::vector<RenewAnswer> renew(Session& session, std::vector<RenewRequest> const& requests);

@@ -66,7 +66,12 @@ public:
     [[nodiscard]] Capabilities capabilities() const noexcept override
     {
         return {
-            .keeps_line = true, .examines = true, .no_quarantine = nullptr, .no_detach = nullptr, .no_shares = nullptr};
+            .keeps_line = true,
+            .examines = true,
+            .no_quarantine = nullptr,
+            .no_detach = nullptr,
+            .no_shares = nullptr,
+            .no_list = nullptr};
     }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
@@ -98,6 +103,10 @@ public:
     void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
     {
         reply(InspectReply(domain_->inspect(*range, runtime_->now())), std::move(handler));
+    }
+    void list(ListRequest request, ReplyHandler<ListReply> handler) override
+    {
+        reply(ListReply(domain_->list(request, runtime_->now())), std::move(handler));
     }
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {

@@ -254,6 +254,17 @@ std::vector<KeyState> Domain::inspect(KeyRange const& range, Instant now) const
     return states;
 }
 
+KeyList Domain::list(ListRequest const& request, Instant now) const
+{
+    std::lock_guard const lock(mutex_);
+    KeyList list;
+    for (auto const& [key, entry] : entries_)
+        if (entry.expires > now && key.starts_with(request.prefix))
+            list.keys.push_back(key);
+    places_.list(request.prefix, list.keys);
+    return list;
+}
+
 EvictReply Domain::evict(EvictRequest const& request, Instant now)
 {
     std::unique_lock lock(mutex_);

@@ -77,6 +77,7 @@ public:
     void leave_line(KeyRange const& range, StoreName store);
     [[nodiscard]] std::vector<KeyState> inspect(KeyRange const& range, Instant now) const;
     [[nodiscard]] EvictReply evict(EvictRequest const& request, Instant now);
+    [[nodiscard]] KeyList list(ListRequest const& request, Instant now) const;
 
     // -- for tests --
 

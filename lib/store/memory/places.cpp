@@ -148,6 +148,13 @@ bool Places::withdraw(std::string const& key, std::string const& owner, Instant 
     return true;
 }
 
+void Places::list(std::string_view prefix, std::vector<std::string>& keys) const
+{
+    for (auto const& [key, line] : keys_)
+        if (key.starts_with(prefix))
+            keys.push_back(key);
+}
+
 EvictReply Places::evict(EvictRequest const& request, Instant now, News& news)
 {
     auto const key = request.range->key(0);

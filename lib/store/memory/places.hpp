@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -48,6 +49,9 @@ public:
     [[nodiscard]] backend::EvictReply evict(backend::EvictRequest const& request, Instant now, News& news);
     /** The state of the key; unset if it has no places. */
     [[nodiscard]] std::optional<KeyState> inspect(std::string const& key, Instant now) const;
+
+    /** Appends the keys that begin with the prefix. */
+    void list(std::string_view prefix, std::vector<std::string>& keys) const;
 
     /** Removes the key with all its places. */
     void remove(std::string const& key) { keys_.erase(key); }

@@ -127,6 +127,11 @@ public:
         redis::inspect(server_, std::move(range), not_after).start(std::move(handler));
     }
 
+    void list(ListRequest request, ReplyHandler<ListReply> handler) override
+    {
+        redis::list(server_, std::move(request)).start(std::move(handler));
+    }
+
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {
         (request.range->shares ? evict_place : redis::evict)(server_, std::move(request)).start(std::move(handler));

@@ -30,7 +30,8 @@ namespace tenure::redis
         .examines = true,
         .no_quarantine = nullptr,
         .no_detach = nullptr,
-        .no_shares = nullptr};
+        .no_shares = nullptr,
+        .no_list = nullptr};
 }
 
 /** A fencing token that several servers shall agree on, for a key that the owner holds. */

@@ -93,7 +93,8 @@ store::Request<EvictReply> evict(ServerPtr server, EvictRequest request)
         co_return Failure::refused(
             errc::key_conflict,
             server->where() + ": " + key +
-                ": has no ttl, so it is not a lease and would never free; delete it by hand if no program uses it",
+                ": has no ttl, so it is not a lease and would never become free; delete it by hand if no program uses "
+                "it",
             true);
     co_return Evicted{std::chrono::milliseconds(left)};
 }

@@ -42,6 +42,9 @@ inline constexpr std::uint32_t keys_per_inspection = 512;
 [[nodiscard]] store::Request<InspectReply>
 inspect(ServerPtr server, KeyRangePtr range, Deadline not_after, bool with_tokens = false);
 
+/** Scans the names of the server's keys, with the prefix as the pattern: `SCAN`, a thousand keys at a time. */
+[[nodiscard]] store::Request<ListReply> list(ServerPtr server, ListRequest request);
+
 /** Replaces the given owner by `evicted/<who>` for the rest of its ttl. */
 [[nodiscard]] store::Request<EvictReply> evict(ServerPtr server, EvictRequest request);
 

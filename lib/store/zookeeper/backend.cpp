@@ -39,7 +39,8 @@ public:
             .examines = true,
             .no_quarantine = "the server deletes the node of a session that ends at once, and nothing remembers it",
             .no_detach = "a node lasts as long as the session of its process, whose timeout the server does not change",
-            .no_shares = "this version keeps no places there"};
+            .no_shares = "this version keeps no places there",
+            .no_list = nullptr};
     }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
@@ -79,6 +80,10 @@ public:
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
         zookeeper::inspect(ensemble_, std::move(range), not_after).start(std::move(handler));
+    }
+    void list(ListRequest request, ReplyHandler<ListReply> handler) override
+    {
+        zookeeper::list(ensemble_, std::move(request)).start(std::move(handler));
     }
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {

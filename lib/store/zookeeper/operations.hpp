@@ -37,6 +37,9 @@ void release(EnsemblePtr const& ensemble, ReleaseRequest request, ReplyHandler<R
 /** Reads the children of the range's parent, and their contents. */
 [[nodiscard]] store::Request<InspectReply> inspect(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after);
 
+/** Reads the nodes below the chroot, and their children. */
+[[nodiscard]] store::Request<ListReply> list(EnsemblePtr ensemble, ListRequest request);
+
 /** Replaces the owner in the node, which keeps its session. */
 [[nodiscard]] store::Request<EvictReply> evict(EnsemblePtr ensemble, EvictRequest request);
 

@@ -89,6 +89,33 @@ std::optional<std::uint32_t> RangeNodes::index_of(std::string_view name) const
     return store::index_of(range_, range_.numbered ? digits_ : this->name(0), name);
 }
 
+std::optional<std::string> begin_of_keys(std::string_view parent)
+{
+    if (parent == "%")
+        return std::string();
+    std::string begin;
+    for (std::size_t at = 0; at < parent.size(); ++at) {
+        if (parent[at] != '%') {
+            begin += parent[at];
+            continue;
+        }
+        auto const byte = number_from<std::uint8_t>(parent.substr(at + 1, 2), 16);
+        if (!byte)
+            return std::nullopt;
+        begin += static_cast<char>(*byte);
+        at += 2;
+    }
+    return escaped(begin) == parent ? std::optional(begin) : std::nullopt;
+}
+
+std::optional<std::string> key_of_child(std::string const& begin, std::string_view child)
+{
+    if (child == plain_child)
+        return begin;
+    bool const is_number = !child.empty() && child.find_first_not_of("0123456789") == std::string_view::npos;
+    return is_number ? std::optional(begin + std::string(child)) : std::nullopt;
+}
+
 std::string encode(std::string_view owner, std::optional<std::chrono::milliseconds> ttl)
 {
     auto data = std::string(owner) + '\n';

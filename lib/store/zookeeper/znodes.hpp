@@ -51,6 +51,11 @@ private:
     std::string digits_;
 };
 
+/** The begin of the keys whose nodes are below this node of the chroot; nullopt: none are. */
+[[nodiscard]] std::optional<std::string> begin_of_keys(std::string_view parent);
+/** The key of a child; nullopt: no key has it. @param begin  see `begin_of_keys` */
+[[nodiscard]] std::optional<std::string> key_of_child(std::string const& begin, std::string_view child);
+
 /** Contents of a key's node: the owner, and on a second line the ttl for inspections (`ttl=10000`, milliseconds). */
 struct NodeValue {
     std::string owner;

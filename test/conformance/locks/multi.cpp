@@ -222,7 +222,7 @@ TEST_CASE("an acquisition that is cancelled while its claims are under way leave
 TEST_CASE("the loss of one lease cancels the set, and its release frees the other keys", "[multi]")
 {
     Sharing sharing;
-    // the evicted key frees when its ttl is over
+    // the evicted key becomes free when its ttl is over
     auto const ttl = std::max<std::chrono::milliseconds>(sharing.programs.subject().short_ttl(), 3s);
     auto set = try_once(sharing.programs, sharing.locks(sharing.here, {"a", "b", "c"}, ttl));
     REQUIRE_FALSE(set.empty());

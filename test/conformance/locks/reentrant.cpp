@@ -100,7 +100,7 @@ TEST_CASE("a holder that acquires a lock right after its last release gets anoth
 TEST_CASE("a loss reaches all Holds, and the holder begins anew when they are gone", "[reentrant]")
 {
     Programs programs;
-    // the evicted key frees when its ttl is over
+    // the evicted key becomes free when its ttl is over
     Worker worker(programs, "worker", std::max<std::chrono::milliseconds>(programs.subject().short_ttl(), 3s));
     worker.ask();
     worker.ask();

@@ -8,6 +8,7 @@
 #if TENURE_HAS_PROMETHEUS
 #include <tenure/prometheus.hpp>
 #endif
+#include <tenure/metrics_page.hpp>
 #include <tenure/tenure.hpp>
 #include <tenure/testing.hpp>
 

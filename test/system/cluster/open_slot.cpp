@@ -99,8 +99,6 @@ TEST_CASE("a key in an open hash slot hides no other key from status", "[cluster
 TEST_CASE("a key in an open hash slot hides no other key from the exporter", "[cluster]")
 {
     require_redis();
-    if (!TENURE_HAS_PROMETHEUS)
-        SKIP("this build is without Prometheus");
     OpenSlotScene scene;
     auto const port = std::to_string(free_port());
     ToolProcess exporter{

@@ -122,6 +122,6 @@ TEST_CASE("a demo on a store that cannot be reached fails with words", "[integra
 {
     ToolProcess tool(
         {"demo", "--ttl", "1s", "--seconds", "2", "--store", "redis://127.0.0.1:" + std::to_string(free_port())});
-    CHECK(tool.exit_code() == 1);
-    CHECK_THAT(tool.output(), ContainsSubstring("FAILED"));
+    CHECK(tool.exit_code() == 69);
+    CHECK_THAT(tool.output(), ContainsSubstring("no demo: ") && !ContainsSubstring("FAILED"));
 }

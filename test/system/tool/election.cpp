@@ -165,7 +165,8 @@ TEST_CASE_METHOD(
     ToolProcess late({"leader", "scheduler"}, server.url());
     CHECK(late.exit_code() == 69);
     CHECK_THAT(
-        late.output(), ContainsSubstring("unknown: " + server.url()) && ContainsSubstring("did not answer in time"));
+        late.output(),
+        ContainsSubstring("unknown: " + server.url()) && ContainsSubstring("check that it runs and can be reached"));
     watch.process().signal(SIGINT);
     CHECK(watch.exit_code() == 2);
     server.resume();

@@ -4,8 +4,6 @@
 
 #include "harness/redis_server.hpp"
 
-#include <tenure/features.hpp>
-
 #include <boost/asio/ip/tcp.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -46,18 +44,11 @@ std::string free_address()
     return "127.0.0.1:" + std::to_string(free_port());
 }
 
-void require_metrics()
-{
-    if (!TENURE_HAS_PROMETHEUS)
-        SKIP("this build is without Prometheus");
-    require_redis();
-}
-
 } // namespace
 
 TEST_CASE("a run serves its metrics, and is ready while its command runs under the lease", "[integration][tool]")
 {
-    require_metrics();
+    require_redis();
     RedisServer server;
     auto const address = free_address();
     auto const other_address = free_address();
@@ -90,7 +81,7 @@ TEST_CASE("a run serves its metrics, and is ready while its command runs under t
 
 TEST_CASE("a page that is none, a method that is none and bytes that are no request do no harm", "[integration][tool]")
 {
-    require_metrics();
+    require_redis();
     RedisServer server;
     auto const address = free_address();
     ToolProcess run(
@@ -112,7 +103,7 @@ TEST_CASE("a page that is none, a method that is none and bytes that are no requ
 
 TEST_CASE("an address that cannot be used is refused before anything is acquired", "[integration][tool]")
 {
-    require_metrics();
+    require_redis();
     RedisServer server;
     auto redis = server.client();
     for (auto const& [address, words] : std::vector<std::pair<std::string, std::string>>{
@@ -129,7 +120,7 @@ TEST_CASE("an address that cannot be used is refused before anything is acquired
 
 TEST_CASE("an exporter shows holders, free slots, leaders and whether the store answers", "[integration][tool]")
 {
-    require_metrics();
+    require_redis();
     RedisServer server;
     auto const address = free_address();
     ToolProcess worker(
@@ -164,9 +155,27 @@ TEST_CASE("an exporter shows holders, free slots, leaders and whether the store 
     CHECK(exporter.exit_code() == 0);
 }
 
+TEST_CASE("an exporter takes a pool, locks and elections together", "[integration][tool]")
+{
+    require_redis();
+    RedisServer const server;
+    auto const address = free_address();
+    ToolProcess exporter(
+        {"exporter", "--pool", "job:", "--size", "3", "--lock", "nightly", "--lock", "weekly", "--election",
+         "scheduler", "--metrics", address},
+        server.url());
+    REQUIRE(exporter.says("serving the metrics"));
+    auto const page = get(address, "/metrics");
+    auto const size = "tenure_pool_size{store=\"" + server.url() + "/0\",";
+    CHECK_THAT(page, ContainsSubstring(size + "kind=\"pool\",name=\"job:\"} 3\n"));
+    CHECK_THAT(page, ContainsSubstring(size + "kind=\"lock\",name=\"nightly\"} 1\n"));
+    CHECK_THAT(page, ContainsSubstring(size + "kind=\"lock\",name=\"weekly\"} 1\n"));
+    CHECK_THAT(page, ContainsSubstring(size + "kind=\"election\",name=\"scheduler\"} 1\n"));
+}
+
 TEST_CASE("connections that say nothing hold up no scrape", "[integration][tool]")
 {
-    require_metrics();
+    require_redis();
     RedisServer server;
     auto const address = free_address();
     ToolProcess exporter({"exporter", "--lock", "nightly", "--metrics", address}, server.url());
@@ -190,7 +199,7 @@ TEST_CASE("connections that say nothing hold up no scrape", "[integration][tool]
 
 TEST_CASE("an exporter ends without an error while a scraper's connection is open", "[integration][tool]")
 {
-    require_metrics();
+    require_redis();
     auto const address = free_address();
     ToolProcess exporter({"exporter", "--size", "1", "--metrics", address}, "memory://open-connection");
     REQUIRE(exporter.says("serving the metrics"));
@@ -209,7 +218,7 @@ TEST_CASE("an exporter ends without an error while a scraper's connection is ope
 
 TEST_CASE("an exporter takes a password and shows none", "[integration][tool]")
 {
-    require_metrics();
+    require_redis();
     RedisServer server(RedisServerOptions{.config = {"requirepass not-for-eyes"}});
     auto const address = free_address();
     ToolProcess exporter(

@@ -6,7 +6,11 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <chrono>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace tenure::test
 {
@@ -41,6 +45,71 @@ TEST_CASE("an eviction by the beginning of a longer value tells that another pro
     CHECK(
         test.store->diagnostics().last_detail == "lock: its value is too long for a lease, so another program wrote "
                                                  "it; delete it by hand if no program uses it");
+}
+
+TEST_CASE("a kept key is freed by withdrawing its value, and a key in quarantine likewise")
+{
+    ScriptedStore test;
+    Lock const lock(*test.store, {.key = "lock"});
+    std::optional<error_code> result;
+    auto const free = [&](KeyState::Kind kind) {
+        result.reset();
+        test.store->async_free(
+            {.range = lock.range(), .kind = kind, .owner = "w/1"}, [&](error_code error) { result = error; });
+        test.runtime->run_ready();
+    };
+    free(KeyState::Kind::kept);
+    REQUIRE(test.backend->withdrawals.size() == 1);
+    auto const request = test.backend->answer(test.backend->withdrawals, backend::Released{});
+    CHECK(request.owner == "kept/w/1");
+    CHECK(request.notifications);
+    CHECK(request.reuse_after == std::chrono::milliseconds{0});
+    test.runtime->run_ready();
+    CHECK(result == error_code());
+    free(KeyState::Kind::resting);
+    CHECK(test.backend->withdrawals.back().request.owner == "resting/w/1");
+}
+
+TEST_CASE("a held key is not freed without its holder: an eviction waits for the end of its validity")
+{
+    ScriptedStore test;
+    Lock const lock(*test.store, {.key = "lock"});
+    std::optional<error_code> result;
+    test.store->async_free(
+        {.range = lock.range(), .kind = KeyState::Kind::held, .owner = "w/1"},
+        [&](error_code error) { result = error; });
+    test.runtime->run_ready();
+    CHECK(result == make_error_code(boost::system::errc::invalid_argument));
+    CHECK(test.backend->withdrawals.empty());
+}
+
+TEST_CASE("a listing is sorted, has each key once, and at most as many as were asked for")
+{
+    ScriptedStore test;
+    // the store is asked once, when it is opened
+    auto const backend = std::make_shared<ScriptedBackend>(test.runtime);
+    backend->no_list = nullptr;
+    KeyList list;
+    {
+        Store const store(test.runtime, backend, StoreOptions{"worker", {}});
+        store.async_list("a", 2, [&](error_code, KeyList const& keys) { list = keys; });
+        test.runtime->run_ready();
+        REQUIRE(backend->listings.size() == 1);
+        CHECK(backend->answer(backend->listings, KeyList{{"ac", "aa", "ab", "aa"}}).prefix == "a");
+        test.runtime->run_ready();
+    }
+    test.runtime->run_for(std::chrono::seconds{1});
+    CHECK(list == KeyList{{"aa", "ab"}, true});
+}
+
+TEST_CASE("a store that cannot list its keys says why")
+{
+    ScriptedStore test;
+    std::optional<error_code> result;
+    test.store->async_list("", 2, [&](error_code error, KeyList const&) { result = error; });
+    test.runtime->run_ready();
+    CHECK(result == make_error_code(boost::system::errc::operation_not_supported));
+    CHECK(test.store->diagnostics().last_detail == "the store cannot list its keys: the test gave no list");
 }
 
 } // namespace tenure::test

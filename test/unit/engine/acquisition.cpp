@@ -593,8 +593,9 @@ TEST_CASE("keys that other programs hold without expiry end an acquisition at on
     auto const diagnostics = test.store->diagnostics();
     CHECK(diagnostics.last_error == make_error_code(errc::key_conflict));
     CHECK(
-        diagnostics.last_detail == "held: held without expiry by another program, so it never frees: use another "
-                                   "prefix or key, or delete it by hand");
+        diagnostics.last_detail ==
+        "held: held without expiry by another program, so it never becomes free: use another "
+        "prefix or key, or delete it by hand");
 }
 
 TEST_CASE("a claim that came too late to be sent leaves the reason that the store gave before")

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "unit/scripted_store.hpp"
 
+#include <tenure/metrics_page.hpp>
 #include <tenure/prometheus.hpp>
 
 #include <catch2/catch_test_macros.hpp>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -95,6 +97,30 @@ TEST_CASE("a page shows what a store has counted", "[prometheus]")
     CHECK_THAT(
         page,
         ContainsSubstring("tenure_store_requests_total{store=\"scripted://\",request=\"claim\",outcome=\"done\"} 1\n"));
+}
+
+TEST_CASE(
+    "the page without another library is that of prometheus-cpp, apart from how it writes numbers", "[prometheus]")
+{
+    ScriptedStore test;
+    Lock const lock(*test.store, {.key = "k \"\\\xc3\xa4", .ttl = 3s});
+    SlotPool const pool(*test.store, {.prefix = "pool:", .size = 2});
+    Attempt<Lease> attempt;
+    acquire(test, lock, attempt);
+    prometheus::Collector collector;
+    collector.add(*test.store);
+    // the numbers are the ends of the lines; those of buckets' bounds stay
+    auto const without_numbers = [](std::string const& page) {
+        std::istringstream lines(page);
+        std::vector<std::string> result;
+        for (std::string line; std::getline(lines, line);)
+            result.push_back(line.starts_with('#') ? line : line.substr(0, line.rfind(' ')));
+        return result;
+    };
+    auto const page = metrics_page(metric_families({*test.store}));
+    REQUIRE(page.size() > 10'000);
+    CHECK(without_numbers(page) == without_numbers(text_of(collector)));
+    CHECK_THAT(page, ContainsSubstring("kind=\"lock\",name=\"k \\\"\\\\\xc3\xa4\"} 1\n"));
 }
 
 TEST_CASE("stores with one address are added up, and a removed one is gone", "[prometheus]")

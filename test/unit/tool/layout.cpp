@@ -129,12 +129,12 @@ TEST_CASE("a watched listing says when it was taken, and what keeps it from bein
     listing.ranges = {tenure::numbered_keys("job:", 2)};
     listing.states.resize(2);
     listing.states[1].index = 1;
-    auto const well = status_picture(listing, {}, false);
+    auto const well = status_picture(listing, {}, {});
     REQUIRE(well.size() == 5);
     CHECK(well[0] == "job:0..1 on redis://host:6379/0: 0 of 2 held");
     CHECK(well[1].starts_with("as of "));
     CHECK(well[1].ends_with(", again each second until ^C"));
-    auto const ill = status_picture(listing, {"no answer:", "check that it runs"}, false);
+    auto const ill = status_picture(listing, {"no answer:", "check that it runs"}, {});
     REQUIRE(ill.size() == 7);
     CHECK(ill[1].ends_with(", not newer:"));
     CHECK(ill[3] == "check that it runs");

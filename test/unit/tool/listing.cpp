@@ -8,7 +8,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <sstream>
 #include <string>
+#include <vector>
 
 using namespace std::chrono_literals;
 using namespace tenure::tool;
@@ -41,6 +45,15 @@ SlotListing listing_of(std::vector<KeyState> states)
         {tenure::numbered_keys("job:", count)},
         std::move(states),
         std::chrono::system_clock::time_point{}};
+}
+
+std::vector<std::string> rows_of_text(std::string const& text)
+{
+    std::istringstream stream(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);)
+        lines.push_back(line);
+    return lines;
 }
 
 /** Lists a slot that is held, and one that is taken without a holder.
@@ -235,7 +248,48 @@ TEST_CASE("many free slots are counted and not listed", "[tool]")
     auto const text = as_table(listing_of(std::move(states)));
     CHECK_THAT(text, ContainsSubstring("1 of 100 held"));
     CHECK_THAT(text, ContainsSubstring("\n77 "));
-    CHECK_THAT(text, !ContainsSubstring("free"));
+    CHECK_THAT(text, !ContainsSubstring("\n76 "));
+    CHECK_THAT(text, ContainsSubstring("\n99 free slots are not shown: --all shows them\n"));
+}
+
+TEST_CASE("many free slots are listed if all are asked for", "[tool]")
+{
+    std::vector<KeyState> states(100);
+    for (std::uint32_t index = 0; index < states.size(); ++index)
+        states[index].index = index;
+    auto const text = as_table(listing_of(std::move(states)), {.all = true});
+    CHECK_THAT(text, ContainsSubstring("\n99    free"));
+    CHECK_THAT(text, !ContainsSubstring("not shown"));
+}
+
+TEST_CASE("no line of a listing is wider than the terminal, and its durations stay", "[tool]")
+{
+    auto const pod = std::string("worker-deployment-with-a-long-name-5d7c9f6b8d-x2k4p:1");
+    auto first = held(0, pod + "/" + secret);
+    auto second = held(1, pod + "/a note that is long as well, and says much/59/" + secret);
+    for (std::size_t const width : {120U, 80U, 60U, 50U}) {
+        CAPTURE(width);
+        auto listing = listing_of({first, second});
+        listing.store = "redis+sentinel://sentinel-1:26379,sentinel-2:26379,sentinel-3:26379/a-master/0";
+        auto const lines = table_lines(listing, {.width = width});
+        // the name of the store is one word
+        auto const table = std::ranges::find_if(lines, [](auto const& line) { return line.starts_with("SLOT"); });
+        REQUIRE(table != lines.end());
+        for (auto line = table; line != lines.end(); ++line)
+            CHECK(line->size() <= width);
+        CHECK_THAT(*table, ContainsSubstring("FOR") && ContainsSubstring("TTL LEFT"));
+        CHECK_THAT(table[1], ContainsSubstring("1 min 01 s") && ContainsSubstring("4.2 s"));
+        CHECK((width < 60 || table[1].find(":1 ") != std::string::npos));
+    }
+    CHECK_THAT(as_table(listing_of({first})), ContainsSubstring(pod));
+}
+
+TEST_CASE("a column of tokens is shown only where the store tells one", "[tool]")
+{
+    auto state = held(0, "host:12/" + secret);
+    CHECK_THAT(as_table(listing_of({state})), ContainsSubstring("TOKEN"));
+    state.fencing_token = 0;
+    CHECK_THAT(as_table(listing_of({state})), !ContainsSubstring("TOKEN"));
 }
 
 TEST_CASE("findings come worst first, with their advice, and decide the exit code", "[tool]")
@@ -254,7 +308,11 @@ TEST_CASE("findings come worst first, with their advice, and decide the exit cod
     CHECK(text.find("eviction policy") < text.find("persistence"));
     CHECK(text.find("persistence") < text.find("version"));
     CHECK_THAT(text, ContainsSubstring("leases may vanish"));
-    CHECK_THAT(text, ContainsSubstring("1 errors, 1 warnings, 1 unverified, 1 ok"));
+    CHECK_THAT(text, ContainsSubstring("1 error, 1 warning, 1 unverified, 1 ok"));
+
+    findings[1].observed = "words that are many and go on " + std::string(60, 'y');
+    for (auto const& line : rows_of_text(as_text("redis://host", findings, false, 80)))
+        CHECK((line.size() <= 80 || line.find("xxx") != std::string::npos));
 
     auto const object = boost::json::parse(as_json("redis://host", findings)).as_object();
     CHECK(object.at("errors").as_int64() == 1);

@@ -53,7 +53,7 @@ TEST_CASE("the holder of a lock is named with the time that it has held it", "[t
 {
     auto const lock = tenure::named_key("nightly");
     CHECK(describe_holders(*lock, {key_of(0, owner_named("w1"), 4200ms)}) == "held by w1 for 4.2 s");
-    CHECK(describe_holders(*lock, {key_of(0, "evicted/admin", 0ms)}) == "evicted by admin, frees in 4.2 s");
+    CHECK(describe_holders(*lock, {key_of(0, "evicted/admin", 0ms)}) == "evicted by admin, free in 4.2 s");
     CHECK(describe_holders(*lock, {key_of(0, "77", 0ms)}) == "held by other software, with 4.2 s of its ttl left");
     CHECK(describe_holders(*lock, {KeyState{}}) == "free by now");
 }

@@ -136,7 +136,7 @@ TEST_CASE("a command that does not run here says what its lock shows", "[tool]")
     CHECK(window.describe_refusal("nightly", held) == "nightly is held by w1 for 4.2 s, which runs it");
     CHECK(
         window.describe_refusal("nightly", state_of(KeyState::Kind::held, "evicted/admin")) ==
-        "nightly is evicted by admin, frees in 3 min 05 s");
+        "nightly is evicted by admin, free in 3 min 05 s");
     CHECK(window.describe_refusal("nightly", {}) == "nightly is free by now");
 }
 

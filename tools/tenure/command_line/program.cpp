@@ -28,7 +28,7 @@ CommandHelp program_help()
         .examples =
             {{"tenure demo", "try it without any server"},
              {"export TENURE_STORE=redis://localhost", "the server for the commands that follow"},
-             {"tenure run --size 4 ./worker", "hold a slot while ./worker runs"}},
+             {"tenure run --pool worker: --size 4 ./worker", "hold a slot while ./worker runs"}},
         .environment = {
             {"TENURE_STORE",
              "the store's URL if --store is not given; demo ignores it. If it is unset, run, elect and leader use a "
@@ -58,9 +58,9 @@ Program::Program()
     app_.set_version_flag("--version", std::string(tenure::version()), "show the version");
     app_.require_subcommand(1);
     for (auto const add :
-         {add_run_command, add_elect_command, add_leader_command, add_status_command, add_doctor_command,
-          add_evict_command, add_exporter_command, add_demo_command, add_completion_command, add_man_page_command,
-          add_demo_worker_command})
+         {add_run_command, add_elect_command, add_leader_command, add_status_command, add_list_command,
+          add_doctor_command, add_evict_command, add_exporter_command, add_demo_command, add_completion_command,
+          add_man_page_command, add_demo_worker_command})
         commands_.push_back(add(app_));
 }
 

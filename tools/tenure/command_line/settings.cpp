@@ -51,6 +51,11 @@ Store StoreSettings::open(asio::any_io_executor executor, LogSink log) const
     return store;
 }
 
+Store StoreSettings::open_once(asio::any_io_executor executor) const
+{
+    return verbosity > 0 ? open(std::move(executor)) : open(std::move(executor), silent_log_sink());
+}
+
 void add_store_options(CLI::App& command, StoreSettings& settings, bool from_environment)
 {
     auto* const url = command.add_option(
@@ -105,21 +110,24 @@ KeyRangePtr TargetSettings::range() const
     return ranges().front();
 }
 
-void add_target_options(CLI::App& command, TargetSettings& settings, std::string const& several)
+void add_target_options(CLI::App& command, TargetSettings& settings, std::string const& several, Targets targets)
 {
-    auto* const pool =
-        command.add_option("--pool", settings.pool, "the pool's prefix: slot I is the key PREFIX followed by I");
+    auto* const pool = command.add_option(
+        "--pool", settings.pool,
+        "the pool's prefix: slot I is the key PREFIX followed by I. Programs with one prefix share one pool, so name "
+        "one "
+        "for each service");
     pool->type_name("PREFIX")->capture_default_str();
     auto* const size = command.add_option("--size", settings.size, "how many slots the pool has, 1 to 1048576");
     size->type_name("N")->check(CLI::Range(std::uint32_t{1}, std::uint32_t{1} << 20));
-    auto const text = several.empty() ? std::string("one lock instead of a pool: the key NAME")
-                                      : "a lock instead of a pool: the key NAME; " + several;
+    auto const apart = targets == Targets::apart ? std::string(" instead of a pool") : std::string();
+    auto const text =
+        several.empty() ? "one lock" + apart + ": the key NAME" : "a lock" + apart + ": the key NAME; " + several;
+    auto* const lock = command.add_option("--lock", settings.locks, text);
     // one name to each --lock: further words are the command's
-    command.add_option("--lock", settings.locks, text)
-        ->type_name("NAME")
-        ->allow_extra_args(false)
-        ->excludes(pool)
-        ->excludes(size);
+    lock->type_name("NAME")->allow_extra_args(false);
+    if (targets == Targets::apart)
+        lock->excludes(pool)->excludes(size);
 }
 
 template <class Duration>

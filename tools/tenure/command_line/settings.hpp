@@ -33,6 +33,8 @@ struct StoreSettings {
     /** Its log lines go to the report. @throws std::invalid_argument if no store is named, or the URL is wrong */
     [[nodiscard]] Store open(asio::any_io_executor executor) const;
     [[nodiscard]] Store open(asio::any_io_executor executor, LogSink log) const;
+    /** For a command that asks once and says itself why that failed: log lines are written only with -v. */
+    [[nodiscard]] Store open_once(asio::any_io_executor executor) const;
 };
 
 /** @param from_environment  the store may also be named by TENURE_STORE */
@@ -53,8 +55,12 @@ struct TargetSettings {
     [[nodiscard]] KeyRangePtr range() const;
 };
 
+/** Whether a command takes a pool or locks, or both. */
+enum class Targets { apart, together };
+
 /** @param several  the meaning of several `--lock`, for a command that takes several */
-void add_target_options(CLI::App& command, TargetSettings& settings, std::string const& several = {});
+void add_target_options(
+    CLI::App& command, TargetSettings& settings, std::string const& several = {}, Targets targets = Targets::apart);
 
 /** @param value  milliseconds, also as an optional */
 template <class Duration>

@@ -8,6 +8,7 @@
 #include "demo/director.hpp"
 #include "demo/view.hpp"
 #include "keys/loop.hpp"
+#include "keys/store_error.hpp"
 #include "output/live_screen.hpp"
 #include "output/report.hpp"
 
@@ -50,6 +51,7 @@ CommandHelp demo_help()
             {"0", "every worker has had a slot, and no slot was ever held by two"},
             {"1", "something did not go as it must"},
             {"64", "the command line is wrong"},
+            {"69", "the store cannot be reached or refuses"},
             {"128+N", "ended by signal N"}}};
 }
 
@@ -63,6 +65,22 @@ struct DemoOptions {
 bool shows_screen(DemoOptions const& options)
 {
     return LiveScreen::possible() && (options.store.verbosity == 0 || ::isatty(STDERR_FILENO) == 0);
+}
+
+asio::awaitable<int> try_store(DemoOptions const& options, Store store, KeyRangePtr range)
+{
+    auto const looked = co_await store.async_inspect(range, as_result);
+    auto const error = std::get<0>(looked);
+    if (error)
+        options.store.report().error("no demo: " + explain(store, error));
+    co_return error ? exit_code_for(error) : success;
+}
+
+/** Looks whether there is a store to show leases on, and says why not. @return the exit code */
+int find_store(DemoOptions const& options, KeyRangePtr const& range)
+{
+    asio::io_context loop(1);
+    return run_to_end(loop, try_store(options, options.store.open_once(loop.get_executor()), range));
 }
 
 int run_demo(DemoOptions options, Inheritance const& inheritance)
@@ -80,6 +98,9 @@ int run_demo(DemoOptions options, Inheritance const& inheritance)
     options.store.url = settings.url;
     options.store.worker = "demo";
     settings.color = uses_color(STDOUT_FILENO, options.store.color);
+    auto const range = numbered_keys(settings.pool, settings.slots);
+    if (auto const code = find_store(options, range); code != success)
+        return code;
 
     asio::io_context loop(1);
     DemoBoard board;
@@ -90,7 +111,6 @@ int run_demo(DemoOptions options, Inheritance const& inheritance)
             view->event(std::string(to_string(level)) + ": " + text);
     });
     auto const store = options.store.open(loop.get_executor(), relay.sink(options.store.report()));
-    auto const range = numbered_keys(settings.pool, settings.slots);
     static_cast<void>(SlotPool(store, settings.pool_config()));
     auto const crew = in_process ? make_crew_of_coroutines(settings, board, loop)
                                  : make_crew_of_processes(settings, board, inheritance);

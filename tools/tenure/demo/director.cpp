@@ -187,7 +187,7 @@ void DemoDirector::pause()
     loser_ = *chosen;
     view_.event(
         demo_worker_name(loser_) + " was paused (SIGSTOP) while it held slot " + std::to_string(slot_) +
-        ": it cannot renew, so the slot frees within " + tool::describe(settings_.ttl));
+        ": it cannot renew, so the slot is free within " + tool::describe(settings_.ttl));
     enter(Act::outlasting);
 }
 
@@ -222,7 +222,7 @@ asio::awaitable<void> DemoDirector::evict()
     loser_ = *chosen;
     view_.event(
         demo_worker_name(loser_) + " was evicted from slot " + std::to_string(slot_) +
-        ": its token is cancelled at the next renewal, and the slot frees in " + tool::describe(std::get<1>(result)));
+        ": its token is cancelled at the next renewal, and the slot is free in " + tool::describe(std::get<1>(result)));
     enter(Act::losing);
 }
 

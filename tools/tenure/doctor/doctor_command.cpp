@@ -41,7 +41,7 @@ CommandHelp doctor_help()
 
 struct DoctorSettings {
     StoreSettings store;
-    std::chrono::milliseconds ttl{5'000};
+    std::chrono::milliseconds ttl{10'000};
     bool json = false;
 };
 
@@ -54,7 +54,8 @@ asio::awaitable<int> examine(DoctorSettings const& settings, Store store)
     }
     auto const& findings = std::get<1>(result);
     auto const color = uses_color(STDOUT_FILENO, settings.store.color);
-    std::cout << (settings.json ? as_json(store.describe(), findings) : as_text(store.describe(), findings, color))
+    std::cout << (settings.json ? as_json(store.describe(), findings)
+                                : as_text(store.describe(), findings, color, columns_of(STDOUT_FILENO)))
               << std::flush;
     co_return exit_code_of(findings);
 }
@@ -67,11 +68,11 @@ Command add_doctor_command(CLI::App& program)
     auto* const options = program.add_subcommand("doctor", "examine the store, with advice");
     describe_command(*options, doctor_help());
     add_store_options(*options, settings->store);
-    add_duration(*options, "--ttl", settings->ttl, "the ttl of the leases that it is to serve (default: 5s)");
+    add_duration(*options, "--ttl", settings->ttl, "the ttl of the leases that it is to serve (default: 10s)");
     options->add_flag("--json", settings->json, "one JSON object, for programs");
     auto run = [settings](Invocation const&) {
         asio::io_context loop(1);
-        return run_to_end(loop, examine(*settings, settings->store.open(loop.get_executor())));
+        return run_to_end(loop, examine(*settings, settings->store.open_once(loop.get_executor())));
     };
     return {options, run};
 }

@@ -19,7 +19,8 @@ namespace
 
 using Severity = Finding::Severity;
 
-constexpr std::size_t line_width = 100;
+/// longer lines are hard to read
+constexpr std::size_t most_columns = 100;
 /// behind the severity
 constexpr std::size_t indent = 12;
 /// the server's text is untrusted
@@ -51,22 +52,32 @@ std::size_t count(Findings const& findings, Severity severity)
         std::ranges::count_if(findings, [&](Finding const& finding) { return finding.severity == severity; }));
 }
 
+std::string counted(std::size_t number, std::string const& what)
+{
+    return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
 } // namespace
 
-std::string as_text(std::string const& store, Findings const& findings, bool color)
+std::string as_text(std::string const& store, Findings const& findings, bool color, std::size_t width)
 {
+    auto const columns = std::max(width == 0 ? most_columns : std::min(width, most_columns), 2 * indent);
     auto sorted = findings;
     std::ranges::stable_sort(sorted, [](Finding const& a, Finding const& b) { return a.severity > b.severity; });
     auto result = store + "\n";
     for (auto const& finding : sorted) {
         auto const [severity, style] = look_of(finding.severity);
-        result += styled(severity, style, color) + std::string(indent - severity.size(), ' ') +
-                  printable(finding.subject) + ": " + printable(finding.observed, longest_text) + "\n";
+        // the rest of a long line stands below its subject
+        auto observed =
+            wrapped(printable(finding.subject) + ": " + printable(finding.observed, longest_text), columns - indent);
+        result += styled(severity, style, color) + std::string(indent - severity.size(), ' ') + observed.front() + "\n";
+        observed.erase(observed.begin());
+        result += indented(observed, indent);
         if (!finding.advice.empty())
-            result += indented(wrapped(printable(finding.advice, longest_text), line_width - indent), indent);
+            result += indented(wrapped(printable(finding.advice, longest_text), columns - indent), indent);
     }
-    return result + std::to_string(count(findings, Severity::error)) + " errors, " +
-           std::to_string(count(findings, Severity::warning)) + " warnings, " +
+    return result + counted(count(findings, Severity::error), "error") + ", " +
+           counted(count(findings, Severity::warning), "warning") + ", " +
            std::to_string(count(findings, Severity::unverified)) + " unverified, " +
            std::to_string(count(findings, Severity::ok)) + " ok\n";
 }

@@ -5,13 +5,15 @@
 
 #include <tenure/backend/backend.hpp>
 
+#include <cstddef>
 #include <string>
 
 namespace tenure::tool
 {
 
 /** For a person: the worst first, each with its advice beneath. */
-[[nodiscard]] std::string as_text(std::string const& store, Findings const& findings, bool color = false);
+[[nodiscard]] std::string
+as_text(std::string const& store, Findings const& findings, bool color = false, std::size_t width = 0);
 
 /** One JSON object on one line. */
 [[nodiscard]] std::string as_json(std::string const& store, Findings const& findings);

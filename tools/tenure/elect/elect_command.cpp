@@ -65,7 +65,7 @@ struct ElectSettings {
     StoreSettings store;
     std::string name;
     std::string contact;
-    std::chrono::milliseconds ttl{5'000};
+    std::chrono::milliseconds ttl{10'000};
     /// 0: the library's default for the ttl
     std::optional<std::chrono::milliseconds> notice;
 };
@@ -95,6 +95,7 @@ private:
             if (asked_to_end_ != 0)
                 break;
             if (error) {
+                lines_.drop();
                 report_.error("no leadership of " + printable(settings_.name, 256) + ": " + explain(store_, error));
                 co_return exit_code_for(error);
             }
@@ -129,7 +130,7 @@ private:
         auto const leader = election_.leader();
         auto const where = store_.describe();
         if (leader.state == Leader::State::unknown)
-            report_.say("campaigning on " + where + ": " + explain(store_, errc::store_unavailable));
+            report_.say("campaigning: " + explain(store_, errc::store_unavailable));
         else
             report_.say(
                 "campaigning on " + where + ": " +
@@ -172,7 +173,7 @@ Command add_elect_command(CLI::App& program)
         ->add_option("--contact", settings->contact, "where the others reach this program while it leads; not secret")
         ->type_name("TEXT");
     add_duration(
-        *options, "--ttl", settings->ttl, "how long the store keeps a leader that does not renew (default: 5s)");
+        *options, "--ttl", settings->ttl, "how long the store keeps a leader that does not renew (default: 10s)");
     add_duration(
         *options, "--kill-after,--notice", settings->notice,
         "the time the command has to end between SIGTERM and the end of the leadership (default: ttl/10, at least "

@@ -63,7 +63,9 @@ class LeaderLoop
 public:
     explicit LeaderLoop(LeaderSettings const& settings)
         : settings_(settings)
-        , store_(settings.store.open(loop_.get_executor()))
+        , store_(
+              settings.watch ? settings.store.open(loop_.get_executor())
+                             : settings.store.open_once(loop_.get_executor()))
         , election_(store_, {.name = settings.name})
     {
     }

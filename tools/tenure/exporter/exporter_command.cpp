@@ -35,18 +35,18 @@ constexpr std::chrono::milliseconds answer_limit{4'000};
 CommandHelp exporter_help()
 {
     return {
-        .usage = "tenure exporter (--size N [--pool PREFIX] | --lock NAME... | --election NAME...) [OPTIONS]",
+        .usage = "tenure exporter [--pool PREFIX --size N] [--lock NAME...] [--election NAME...] [OPTIONS]",
         .text =
             "Serves metrics of a pool, of locks or of elections for Prometheus, as it sees them from outside: holders, "
             "since when they hold, how long the store still keeps the slot taken, free slots, and whether the store "
             "answers. Each scrape of /metrics reads the store once. /ready says whether the last scrape found the "
             "store "
             "available.\n\n"
-            "A pool and elections may be named together. Runs until a signal ends it.",
+            "A pool, locks and elections may be named together. Runs until a signal ends it.",
         .examples =
             {{"tenure exporter --pool shard: --size 16", "a pool, on http://127.0.0.1:9101/metrics"},
-             {"tenure exporter --size 4 --election scheduler --metrics 0.0.0.0:9101",
-              "and a leader, for all networks"}},
+             {"tenure exporter --pool shard: --size 4 --lock nightly --election scheduler --metrics 0.0.0.0:9101",
+              "and a lock and a leader, for all networks"}},
         .exit_codes = {{"0", "ended by a signal"}, {"64", "the command line is wrong, or the address is in use"}}};
 }
 
@@ -60,7 +60,13 @@ struct ExporterSettings {
     [[nodiscard]] std::vector<WatchedRange> ranges() const
     {
         std::vector<WatchedRange> all;
-        if (elections.empty() || target.size != 0 || target.is_lock())
+        bool const has_pool = target.size != 0;
+        if (has_pool || (elections.empty() && !target.is_lock())) {
+            auto pool = target;
+            pool.locks.clear();
+            all.push_back({pool.range(), false});
+        }
+        if (target.is_lock())
             for (auto& range : target.ranges())
                 all.push_back({std::move(range), false});
         for (auto const& name : elections) {
@@ -79,7 +85,6 @@ public:
         : watched_(settings.ranges())
         , report_(settings.store.report())
         , store_(settings.store.open(loop_.get_executor()))
-        , page_(store_)
         , server_(
               loop_.get_executor(), settings.address,
               {.metrics = [this] { return scrape(); }, .ready = [this] { return was_up_; }})
@@ -112,7 +117,7 @@ private:
             notify(keys.look.error);
         was_up_ = is_up;
         first_ = false;
-        co_return page_.text(keys);
+        co_return page_of(store_, keys);
     }
 
     /** Once for each change. */
@@ -132,7 +137,6 @@ private:
     Report report_;
     asio::io_context loop_{1};
     Store store_;
-    MetricsPage page_;
     MetricsServer server_;
     asio::signal_set signals_{loop_, SIGINT, SIGTERM, SIGHUP};
     /// the last scrape found the store available
@@ -148,7 +152,7 @@ Command add_exporter_command(CLI::App& program)
     auto* const options = program.add_subcommand("exporter", "serve metrics of a pool or of locks for Prometheus");
     describe_command(*options, exporter_help());
     add_store_options(*options, settings->store);
-    add_target_options(*options, settings->target, "several --lock show these locks");
+    add_target_options(*options, settings->target, "several --lock show these locks", Targets::together);
     options->add_option("--election", settings->elections, "an election, whose leader is shown; may be repeated")
         ->type_name("NAME")
         ->allow_extra_args(false);

@@ -3,12 +3,9 @@
 
 #include "keys/holder.hpp"
 
-#include <tenure/prometheus.hpp>
+#include <tenure/metrics_page.hpp>
 
-#include <prometheus/client_metric.h>
-#include <prometheus/metric_type.h>
-#include <prometheus/text_serializer.h>
-
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <iterator>
@@ -25,10 +22,7 @@ namespace tenure::tool
 namespace
 {
 
-using ::prometheus::ClientMetric;
-using ::prometheus::MetricFamily;
-using ::prometheus::MetricType;
-using Labels = std::vector<ClientMetric::Label>;
+using Labels = std::vector<MetricFamily::Label>;
 
 /// slots that are shown one by one; of a larger pool those that are held first
 constexpr std::size_t most_slots = 1024;
@@ -41,20 +35,19 @@ MetricFamily make_gauge(std::string name, std::string help)
     MetricFamily family;
     family.name = std::move(name);
     family.help = std::move(help);
-    family.type = MetricType::Gauge;
     return family;
 }
 
 void add(MetricFamily& family, Labels labels, double value)
 {
-    auto& metric = family.metric.emplace_back();
-    metric.label = std::move(labels);
-    metric.gauge.value = value;
+    auto& sample = family.samples.emplace_back();
+    sample.labels = std::move(labels);
+    sample.value = value;
 }
 
 Labels with(Labels labels, std::string_view name, std::string_view value)
 {
-    labels.push_back({std::string(name), prometheus::label_value(value)});
+    labels.push_back({std::string(name), label_value(value)});
     return labels;
 }
 
@@ -142,44 +135,17 @@ std::vector<MetricFamily> families_of(Store const& store, WatchedKeys const& key
 
 } // namespace
 
-class MetricsPage::Content
+std::string page_of(Store const& store)
 {
-public:
-    explicit Content(Store store)
-        : store_(std::move(store))
-    {
-        collector_.add(store_);
-    }
-
-    [[nodiscard]] std::string text(std::vector<MetricFamily> more) const
-    {
-        auto all = collector_.Collect();
-        all.insert(all.end(), std::move_iterator(more.begin()), std::move_iterator(more.end()));
-        return ::prometheus::TextSerializer().Serialize(all);
-    }
-
-    [[nodiscard]] Store const& store() const noexcept { return store_; }
-
-private:
-    Store store_;
-    prometheus::Collector collector_;
-};
-
-MetricsPage::MetricsPage(Store store)
-    : content_(std::make_unique<Content>(std::move(store)))
-{
+    return tenure::metrics_page(metric_families({store}));
 }
 
-MetricsPage::~MetricsPage() = default;
-
-std::string MetricsPage::text() const
+std::string page_of(Store const& store, WatchedKeys const& keys)
 {
-    return content_->text({});
-}
-
-std::string MetricsPage::text(WatchedKeys const& keys) const
-{
-    return content_->text(families_of(content_->store(), keys));
+    auto all = metric_families({store});
+    auto more = families_of(store, keys);
+    std::ranges::move(more, std::back_inserter(all));
+    return tenure::metrics_page(all);
 }
 
 } // namespace tenure::tool

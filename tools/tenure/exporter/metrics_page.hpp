@@ -7,7 +7,6 @@
 #include <tenure/store.hpp>
 
 #include <chrono>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,22 +27,10 @@ struct WatchedKeys {
     std::chrono::system_clock::time_point taken_at;
 };
 
-/** The page /metrics: the metrics of this program's store, and of keys that it watches. */
-class MetricsPage
-{
-public:
-    /** @throws std::invalid_argument if this program was built without Prometheus */
-    explicit MetricsPage(Store store);
-    MetricsPage(MetricsPage const&) = delete;
-    MetricsPage& operator=(MetricsPage const&) = delete;
-    ~MetricsPage();
+/** The page /metrics of this program's store. */
+[[nodiscard]] std::string page_of(Store const& store);
 
-    [[nodiscard]] std::string text() const;
-    [[nodiscard]] std::string text(WatchedKeys const& keys) const;
-
-private:
-    class Content;
-    std::unique_ptr<Content> content_;
-};
+/** The same, and the metrics of keys that the program watches. */
+[[nodiscard]] std::string page_of(Store const& store, WatchedKeys const& keys);
 
 } // namespace tenure::tool

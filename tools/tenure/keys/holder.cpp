@@ -101,11 +101,11 @@ std::string holding(KeyState const& state)
     auto const holder = holder_of(state);
     switch (holder.kind) {
     case Holder::Kind::evicted:
-        return describe(holder) + (state.remaining ? ", frees in " + describe(*state.remaining) : std::string{});
+        return describe(holder) + (state.remaining ? ", free in " + describe(*state.remaining) : std::string{});
     case Holder::Kind::resting:
     case Holder::Kind::kept:
         return std::string(state_name(holder)) +
-               (state.remaining ? ", frees in " + describe(*state.remaining) : std::string{});
+               (state.remaining ? ", free in " + describe(*state.remaining) : std::string{});
     case Holder::Kind::other_software:
         return "by other software" +
                (state.remaining ? ", with " + describe(*state.remaining) + " of its ttl left" : std::string{});

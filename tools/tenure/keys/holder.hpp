@@ -22,11 +22,11 @@ struct Holder {
         nobody,
         /// a worker of tenure
         worker,
-        /// the key was force-released and frees when the old validity has ended
+        /// the key was force-released and becomes free when the old validity has ended
         evicted,
-        /// released, and in quarantine: it frees when that is over
+        /// released, and in quarantine, and free after that
         resting,
-        /// its holder left it to expire: it frees when that time is over
+        /// its holder left it to expire, and it is free after that time
         kept,
         /// a value with a ttl that some other software wrote, of whatever type
         other_software,
@@ -58,7 +58,7 @@ struct Holder {
  * slots first. */
 [[nodiscard]] std::string describe_holders(KeyRange const& range, std::vector<KeyState> const& states);
 
-/** The same of several locks: `b held by w1 for 4.2 s, c kept, frees in 3.0 s`, without the locks that are free, and
+/** The same of several locks: `b held by w1 for 4.2 s, c kept, free in 3.0 s`, without the locks that are free, and
  * without those that the worker of this name holds, which is the caller.
  *  @param locks  one key each
  *  @param states  as many */

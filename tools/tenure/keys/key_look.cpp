@@ -134,12 +134,17 @@ look_at_each_key(Store store, std::vector<KeyRangePtr> ranges, error_code failur
     bool const may_hide_others = ranges.size() > 1 || ranges.front()->count > 1;
     if (!may_hide_others)
         co_return look;
-    auto const round = std::make_shared<Round>(std::move(store), ranges, limit);
-    round->start();
-    auto each = co_await round->result();
+    auto each = co_await look_at_all(std::move(store), std::move(ranges), limit);
     if (each.unread.size() == each.states.size())
         co_return look;
     co_return each;
+}
+
+asio::awaitable<KeyLook> look_at_all(Store store, std::vector<KeyRangePtr> ranges, std::chrono::milliseconds limit)
+{
+    auto const round = std::make_shared<Round>(std::move(store), ranges, limit);
+    round->start();
+    co_return co_await round->result();
 }
 
 asio::awaitable<KeyLook> look_at_lock(Store store, std::string key, std::chrono::milliseconds limit)

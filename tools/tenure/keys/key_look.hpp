@@ -36,6 +36,10 @@ look_at_keys(Store store, std::vector<KeyRangePtr> ranges, std::chrono::millisec
 /** The same for one lock. */
 [[nodiscard]] asio::awaitable<KeyLook> look_at_lock(Store store, std::string key, std::chrono::milliseconds limit);
 
+/** Queries each key separately, many at a time. Keys without an answer at the limit are unread. */
+[[nodiscard]] asio::awaitable<KeyLook>
+look_at_all(Store store, std::vector<KeyRangePtr> ranges, std::chrono::milliseconds limit);
+
 /** The look after one that has failed: queries each key separately, many at a time, so that a key that cannot be read
  * hides no other. Keys without an answer at the limit are unread.
  *  @param failure  the result if there is only one key, or none can be read */

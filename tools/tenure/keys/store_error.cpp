@@ -27,11 +27,15 @@ std::string words_for(error_code error)
 
 std::string explain(Store const& store, error_code error)
 {
-    auto const diagnostics = store.diagnostics();
-    auto text = store.describe() + ": " + words_for(error);
-    if (error != condition::busy && !diagnostics.last_detail.empty())
-        text += " (" + diagnostics.last_detail + ")";
-    return text;
+    auto cause = error == condition::busy ? std::string() : store.diagnostics().last_detail;
+    if (cause.empty())
+        return store.describe() + ": " + words_for(error);
+    // details name the store where it has several servers
+    if (!cause.starts_with(store.describe()))
+        cause.insert(0, store.describe() + ": ");
+    if (error == errc::store_unavailable)
+        cause += ": check that it runs and can be reached";
+    return cause;
 }
 
 ExitCode exit_code_for(error_code error) noexcept

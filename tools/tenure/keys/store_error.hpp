@@ -13,8 +13,8 @@ namespace tenure::tool
 /** The library's own words for an error, except those that speak of its C++ interface or of pools alone. */
 [[nodiscard]] std::string words_for(error_code error);
 
-/** The message about a failed operation: the error, the server's message if there is one, and which
- * store it was. */
+/** The message about a failed operation: the store, and the cause in the server's words if there are any, else the
+ * library's words for the error. */
 [[nodiscard]] std::string explain(Store const& store, error_code error);
 
 /** The exit code for an operation of a store that failed. */

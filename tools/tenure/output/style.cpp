@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "output/style.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -34,6 +35,14 @@ bool is_capable_terminal(int descriptor) noexcept
 {
     auto const* const kind = std::getenv("TERM");
     return ::isatty(descriptor) != 0 && kind != nullptr && *kind != '\0' && std::string_view(kind) != "dumb";
+}
+
+std::size_t columns_of(int descriptor) noexcept
+{
+    ::winsize window = {};
+    if (::isatty(descriptor) == 0 || ::ioctl(descriptor, TIOCGWINSZ, &window) != 0)
+        return 0;
+    return window.ws_col;
 }
 
 bool uses_color(int descriptor, ColorChoice choice) noexcept

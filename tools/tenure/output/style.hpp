@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,9 @@ enum class ColorChoice {
 
 /** True if the descriptor is a terminal that understands control sequences. */
 [[nodiscard]] bool is_capable_terminal(int descriptor) noexcept;
+
+/** The columns of the terminal; 0 for anything else. */
+[[nodiscard]] std::size_t columns_of(int descriptor) noexcept;
 
 enum class Style { plain, heading, good, caution, bad };
 

@@ -4,10 +4,18 @@
 #include "output/text_layout.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace tenure::tool
 {
+
+namespace
+{
+
+constexpr std::size_t between_columns = 2;
+
+} // namespace
 
 Table::Table(std::vector<std::string> const& headings, bool color)
     : color_(color)
@@ -23,12 +31,41 @@ void Table::add(std::vector<Cell> cells)
     rows_.push_back(std::move(cells));
 }
 
-std::vector<std::string> Table::lines() const
+std::vector<std::size_t> Table::widths() const
 {
     std::vector<std::size_t> widths(rows_.front().size());
     for (auto const& row : rows_)
         for (std::size_t column = 0; column < widths.size(); ++column)
             widths[column] = std::max(widths[column], row[column].text.size());
+    return widths;
+}
+
+bool Table::fit(std::size_t width, std::vector<std::size_t> const& columns, std::size_t least)
+{
+    auto wanted = widths();
+    auto total = std::accumulate(wanted.begin(), wanted.end(), between_columns * (wanted.size() - 1));
+    while (total > width) {
+        auto const widest = std::ranges::max(columns, {}, [&](std::size_t column) { return wanted[column]; });
+        if (wanted[widest] <= least)
+            return false;
+        --wanted[widest];
+        --total;
+    }
+    for (auto& row : rows_)
+        for (auto const column : columns)
+            row[column].text = shortened(row[column].text, wanted[column]);
+    return true;
+}
+
+void Table::drop(std::size_t column)
+{
+    for (auto& row : rows_)
+        row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+}
+
+std::vector<std::string> Table::lines() const
+{
+    auto const widths = this->widths();
     std::vector<std::string> result;
     for (auto const& row : rows_) {
         std::string line;
@@ -37,7 +74,7 @@ std::vector<std::string> Table::lines() const
             auto const& [text, style] = row[column];
             if (!text.empty())
                 line += std::string(std::exchange(gap, 0), ' ') + styled(text, style, color_);
-            gap += widths[column] - text.size() + 2;
+            gap += widths[column] - text.size() + between_columns;
         }
         result.push_back(std::move(line));
     }

@@ -3,6 +3,7 @@
 
 #include "output/style.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,6 +38,15 @@ public:
     /** @param cells  as many as there are headings */
     void add(std::vector<Cell> cells);
 
+    /** Shortens the texts of some columns in the middle, the widest first, until no line is wider than `width`.
+     *  @param columns  their numbers
+     *  @param least  how narrow they may become
+     *  @return false if that is not enough; then nothing is changed */
+    bool fit(std::size_t width, std::vector<std::size_t> const& columns, std::size_t least);
+
+    /** Takes a column out. */
+    void drop(std::size_t column);
+
     /** The headings, then a line for each row. */
     [[nodiscard]] std::vector<std::string> lines() const;
 
@@ -44,6 +54,8 @@ public:
     [[nodiscard]] std::string text() const;
 
 private:
+    [[nodiscard]] std::vector<std::size_t> widths() const;
+
     bool color_;
     /// the headings first
     std::vector<std::vector<Cell>> rows_;

@@ -105,6 +105,17 @@ std::string cropped(std::string const& line, std::size_t width)
     return has_color ? result + "\x1b[0m" : result;
 }
 
+std::string shortened(std::string const& text, std::size_t width)
+{
+    constexpr std::string_view dots = "...";
+    if (text.size() <= width)
+        return text;
+    if (width <= dots.size())
+        return text.substr(0, width);
+    auto const kept = width - dots.size();
+    return text.substr(0, (kept + 1) / 2).append(dots) + text.substr(text.size() - kept / 2);
+}
+
 std::vector<std::string> fitted(std::vector<std::string> lines, std::size_t rows)
 {
     if (lines.size() <= rows || rows == 0) {

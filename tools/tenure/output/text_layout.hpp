@@ -31,6 +31,10 @@ namespace tenure::tool
 /** As much of a line as the width holds, with its colours ended. */
 [[nodiscard]] std::string cropped(std::string const& line, std::size_t width);
 
+/** The begin and the end of a text with dots between them, if it is longer than the width: names of workers often
+ * differ at both ends. */
+[[nodiscard]] std::string shortened(std::string const& text, std::size_t width);
+
 /** As many lines as there are rows; if there are more, the last row says how many. */
 [[nodiscard]] std::vector<std::string> fitted(std::vector<std::string> lines, std::size_t rows);
 

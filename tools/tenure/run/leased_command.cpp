@@ -80,7 +80,6 @@ public:
         if (settings.window)
             settings.window->check(store_);
         if (!settings.metrics.empty()) {
-            page_.emplace(store_);
             server_.emplace(
                 loop_.get_executor(), settings.metrics,
                 MetricsPages{
@@ -126,7 +125,7 @@ private:
         co_return result.ending.code;
     }
 
-    asio::awaitable<std::string> metrics() { co_return page_->text(); }
+    asio::awaitable<std::string> metrics() { co_return page_of(store_); }
 
     asio::awaitable<error_code> acquire()
     {
@@ -152,6 +151,7 @@ private:
     /** No lease was granted. @return the exit code */
     asio::awaitable<int> notify_end(error_code error)
     {
+        lines_.drop();
         if (error != errc::timed_out) {
             report_.error("no lease on " + wait_.names() + ": " + explain(store_, error));
             co_return exit_code_for(error);
@@ -230,8 +230,7 @@ private:
     RunSettings const& settings_;
     Source source_;
     Wait wait_;
-    /// where --metrics asks for them
-    std::optional<MetricsPage> page_;
+    /// where --metrics asks for it
     std::optional<MetricsServer> server_;
     /// the occurrence was run while this process waited for its lock
     bool has_been_run_ = false;

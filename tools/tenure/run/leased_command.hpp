@@ -16,7 +16,7 @@ namespace tenure::tool
 struct RunSettings {
     StoreSettings store;
     TargetSettings target;
-    std::chrono::milliseconds ttl{5'000};
+    std::chrono::milliseconds ttl{10'000};
     /// unset: 30 s, and no time for a window, which another process may have already
     std::optional<std::chrono::milliseconds> wait;
     /// 0: the library's default for the ttl

@@ -41,12 +41,12 @@ CommandHelp run_help()
             "window, which began with the grant, is over. A command that fails gives its lock back. --at names the "
             "occurrence that is to run once, such as a scheduled time.",
         .examples =
-            {{"tenure run --size 16 ./worker", "one of the slots thread_id_lock:0..15 for ./worker"},
+            {{"tenure run --pool worker: --size 16 ./worker", "one of the slots worker:0..15 for ./worker"},
              {"tenure run --pool shard: --size 4 --wait 2m -- sh -c 'work --shard $TENURE_SLOT'",
               "a slot's number on a command line"},
-             {"tenure run --lock nightly --wait 0 backup", "does nothing if another machine is at it"},
+             {"tenure run --lock nightly --wait 0 backup", "does nothing if another machine runs it already"},
              {"tenure run --lock stock --lock orders ./settle", "two locks, all or none"},
-             {"tenure run --size 16 --metrics 127.0.0.1:9100 ./worker", "with metrics for Prometheus"},
+             {"tenure run --pool worker: --size 16 --metrics 127.0.0.1:9100 ./worker", "with metrics for Prometheus"},
              {"tenure run --window 50m --lock report ./report", "once an hour, on one of many machines"},
              {"tenure run --window 1h --at 2026-01-31T02:00Z --lock report ./report", "once for this occurrence"}},
         .exit_codes = {
@@ -110,7 +110,7 @@ Command add_run_command(CLI::App& program)
     add_store_options(*options, settings->store);
     add_target_options(*options, settings->target, "several --lock take all of these locks, or none");
     add_duration(
-        *options, "--ttl", settings->ttl, "how long the store keeps the claim of a holder that died (default: 5s)");
+        *options, "--ttl", settings->ttl, "how long the store keeps the claim of a holder that died (default: 10s)");
     auto const parse_wait = [settings](std::string const& text) { settings->wait = parse_wait_limit(text); };
     options
         ->add_option_function<std::string>(

@@ -20,6 +20,8 @@ namespace
 
 /// limit of the wait for a store that does not answer, so that the program continues: the claim expires by itself
 constexpr std::chrono::milliseconds release_limit{2'000};
+/// Longer than a single try takes. The program names its wait after a second anyway.
+constexpr std::chrono::milliseconds silent_start{3'000};
 
 /** True for a signal by which people and machines ask a program to end. */
 bool asks_to_end(int signal) noexcept
@@ -31,6 +33,7 @@ bool asks_to_end(int signal) noexcept
 
 SupervisedRun::SupervisedRun(StoreSettings const& settings, Invocation const& invocation, Guard& guard)
     : report_(settings.report())
+    , lines_(loop_.get_executor(), report_, silent_start)
     , signals_(loop_, SIGCHLD)
     , store_(open(settings, invocation.inheritance))
     , command_(store_, invocation, guard, report_)
@@ -42,7 +45,7 @@ Store SupervisedRun::open(StoreSettings const& settings, Inheritance const& inhe
     for (auto const signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP})
         if (!inheritance.ignores(signal))
             signals_.add(signal);
-    return settings.open(loop_.get_executor());
+    return settings.open(loop_.get_executor(), lines_.sink());
 }
 
 Ending SupervisedRun::run()
@@ -61,6 +64,7 @@ int SupervisedRun::end_by_signal() noexcept
 
 asio::awaitable<GuardedCommand::Result> SupervisedRun::run_command(std::vector<std::string> more)
 {
+    lines_.let_through();
     auto environment = environment_for(held_);
     environment.insert(environment.end(), more.begin(), more.end());
     auto result = co_await command_.run(held_, std::move(environment));

@@ -3,6 +3,7 @@
 
 #include "command_line/command.hpp"
 #include "command_line/settings.hpp"
+#include "output/held_lines.hpp"
 #include "run/guard.hpp"
 #include "run/guarded_command.hpp"
 #include "run/held_keys.hpp"
@@ -49,6 +50,8 @@ protected:
 
     Report const report_;
     asio::io_context loop_{1};
+    /// of the store: a failure of the first moments is told once, by `report_`
+    HeldLines lines_;
     /// ended children, and all that a command may be sent, except signals that the program's starter ignores
     asio::signal_set signals_;
     Store store_;

@@ -60,7 +60,8 @@ std::string Wait::describe_holders(std::vector<KeyState> const& states) const
 asio::awaitable<void> announce(Wait wait, Report report, std::shared_ptr<bool const> over)
 {
     co_await pause_for(patience);
-    if (*over)
+    // a single try is no wait
+    if (*over || wait.limit == milliseconds{0})
         co_return;
     auto const look = co_await look_at_keys(wait.store, wait.ranges, look_limit);
     if (*over)

@@ -80,7 +80,7 @@ std::ptrdiff_t count_of(SlotListing const& listing, KeyState::Kind kind)
 
 bool is_pool(SlotListing const& listing)
 {
-    return listing.ranges.front()->numbered;
+    return !listing.ranges.empty() && listing.ranges.front()->numbered;
 }
 
 /** The number of a slot, or the key of a lock. @param position  among the states */
@@ -92,6 +92,8 @@ std::string name_of(SlotListing const& listing, std::size_t position)
 
 std::string describe_ranges(SlotListing const& listing)
 {
+    if (!listing.title.empty())
+        return listing.title;
     std::vector<std::string> ranges;
     for (auto const& range : listing.ranges)
         ranges.push_back(printable(range->describe(), 2048));
@@ -150,60 +152,137 @@ boost::json::object json_of(SlotListing const& listing, std::size_t position)
     return object;
 }
 
-} // namespace
-
-std::vector<std::string> table_lines(SlotListing const& listing, bool color)
+/** The line above the table. */
+std::string summary(SlotListing const& listing)
 {
     auto const free = count_of(listing, KeyState::Kind::free);
     auto const resting = count_of(listing, KeyState::Kind::resting);
     auto const kept = count_of(listing, KeyState::Kind::kept);
-    auto const show_free = free <= most_free_shown;
-    std::vector<std::string> headings{
-        is_pool(listing) ? "SLOT" : "LOCK", "HOLDER", "SINCE", "FOR", "TTL LEFT", "TOKEN"};
-    bool const has_notes =
-        std::ranges::any_of(listing.states, [](KeyState const& state) { return !holder_of(state).note.empty(); });
-    if (has_notes)
-        headings.emplace_back("NOTE");
-    Table table(headings, color);
-    for (std::size_t position = 0; position < listing.states.size(); ++position) {
-        auto const& state = listing.states[position];
-        bool const unread = listing.unread.contains(position);
-        if (state.kind == KeyState::Kind::free && !show_free && !unread)
-            continue;
-        auto const held = state.kind != KeyState::Kind::free;
-        auto const holder = holder_of(state);
-        auto const duration = held_for(listing, state, holder);
-        std::vector<Table::Cell> row{
-            printable(name_of(listing, position)),
-            {holder_text(listing, position), unread ? Style::bad : style_of(holder)},
-            since(listing, duration),
-            or_dash(duration),
-            held ? or_dash(state.remaining) : "-",
-            state.fencing_token != 0 ? std::to_string(state.fencing_token) : "-"};
-        if (has_notes)
-            row.emplace_back(holder.note);
-        table.add(std::move(row));
-    }
     auto const total = std::ssize(listing.states);
     auto const unread = std::ssize(listing.unread);
-    auto lines = table.lines();
-    lines.insert(
-        lines.begin(), describe_ranges(listing) + " on " + listing.store + ": " +
-                           std::to_string(total - free - resting - kept - unread) + " of " + std::to_string(total) +
-                           " held" + (resting > 0 ? ", " + std::to_string(resting) + " resting" : "") +
-                           (kept > 0 ? ", " + std::to_string(kept) + " kept" : "") +
-                           (unread > 0 ? ", " + std::to_string(unread) + " unknown" : ""));
-    for (auto& line : unread_lines(listing))
-        lines.push_back(std::move(line));
+    return describe_ranges(listing) + " on " + listing.store + ": " +
+           std::to_string(total - free - resting - kept - unread) + " of " + std::to_string(total) + " held" +
+           (resting > 0 ? ", " + std::to_string(resting) + " resting" : "") +
+           (kept > 0 ? ", " + std::to_string(kept) + " kept" : "") +
+           (unread > 0 ? ", " + std::to_string(unread) + " unknown" : "");
+}
+
+/** The columns of a table. */
+struct Columns {
+    static constexpr std::size_t name = 0;
+    static constexpr std::size_t holder = 1;
+    static constexpr std::size_t since = 2;
+    /// of a table that shows them
+    bool tokens;
+    bool notes;
+
+    [[nodiscard]] std::vector<std::string> headings(std::string const& first) const
+    {
+        std::vector<std::string> headings{first, "HOLDER", "SINCE", "FOR", "TTL LEFT"};
+        if (tokens)
+            headings.emplace_back("TOKEN");
+        if (notes)
+            headings.emplace_back("NOTE");
+        return headings;
+    }
+    /** Columns of names and notes, which may be long. */
+    [[nodiscard]] std::vector<std::size_t> flexible() const
+    {
+        std::vector<std::size_t> columns{name, holder};
+        if (notes)
+            columns.push_back(headings({}).size() - 1);
+        return columns;
+    }
+};
+
+std::vector<Table::Cell> row_of(SlotListing const& listing, std::size_t position, Columns const& columns)
+{
+    auto const& state = listing.states[position];
+    auto const holder = holder_of(state);
+    auto const duration = held_for(listing, state, holder);
+    std::vector<Table::Cell> row{
+        printable(name_of(listing, position), 256),
+        {holder_text(listing, position), listing.unread.contains(position) ? Style::bad : style_of(holder)},
+        since(listing, duration),
+        or_dash(duration),
+        state.kind != KeyState::Kind::free ? or_dash(state.remaining) : "-"};
+    if (columns.tokens)
+        row.emplace_back(state.fencing_token != 0 ? std::to_string(state.fencing_token) : "-");
+    if (columns.notes)
+        row.emplace_back(holder.note);
+    return row;
+}
+
+/** Shortens names, and leaves columns out if that is not enough: the instant first, and never the durations. */
+void fit(Table& table, Columns columns, std::size_t width)
+{
+    constexpr std::size_t readable = 24;
+    constexpr std::size_t least = 6;
+    if (width == 0 || table.fit(width, columns.flexible(), readable))
+        return;
+    table.drop(Columns::since);
+    auto const fits = [&](std::size_t narrowest) {
+        auto flexible = columns.flexible();
+        if (columns.notes)
+            --flexible.back();
+        return table.fit(width, flexible, narrowest);
+    };
+    // a column behind the durations
+    auto const leave_out = [&](bool& shown) {
+        if (std::exchange(shown, false))
+            table.drop(columns.headings({}).size() - 1);
+    };
+    if (fits(readable) || fits(least))
+        return;
+    leave_out(columns.notes);
+    if (fits(least))
+        return;
+    leave_out(columns.tokens);
+    static_cast<void>(fits(least));
+}
+
+} // namespace
+
+std::vector<std::string> summary_lines(SlotListing const& listing, std::size_t width)
+{
+    return wrapped(summary(listing), width == 0 ? std::string::npos : width);
+}
+
+std::vector<std::string> table_lines(SlotListing const& listing, TableLook look)
+{
+    auto const free = count_of(listing, KeyState::Kind::free);
+    auto const show_free = look.all || free <= most_free_shown;
+    auto const any = [&](auto const& has) { return std::ranges::any_of(listing.states, has); };
+    Columns const columns{
+        .tokens = any([](KeyState const& state) { return state.fencing_token != 0; }),
+        .notes = any([](KeyState const& state) { return !holder_of(state).note.empty(); })};
+    Table table(columns.headings(is_pool(listing) ? "SLOT" : listing.title.empty() ? "LOCK" : "KEY"), look.color);
+    bool empty = true;
+    for (std::size_t position = 0; position < listing.states.size(); ++position) {
+        bool const is_free =
+            listing.states[position].kind == KeyState::Kind::free && !listing.unread.contains(position);
+        if (is_free && !show_free)
+            continue;
+        table.add(row_of(listing, position, columns));
+        empty = false;
+    }
+    fit(table, columns, look.width);
+    auto lines = summary_lines(listing, look.width);
+    if (!empty)
+        std::ranges::move(table.lines(), std::back_inserter(lines));
+    if (!show_free)
+        lines.push_back(std::to_string(free) + " free slots are not shown: --all shows them");
+    for (auto const& text : unread_lines(listing))
+        std::ranges::move(wrapped(text, look.width == 0 ? std::string::npos : look.width), std::back_inserter(lines));
     return lines;
 }
 
-std::string as_table(SlotListing const& listing, bool color)
+std::string as_table(SlotListing const& listing, TableLook look)
 {
-    return indented(table_lines(listing, color), 0);
+    return indented(table_lines(listing, look), 0);
 }
 
-std::string as_json(SlotListing const& listing)
+boost::json::object json_of(SlotListing const& listing)
 {
     boost::json::array keys;
     for (std::size_t position = 0; position < listing.states.size(); ++position)
@@ -222,7 +301,12 @@ std::string as_json(SlotListing const& listing)
     if (unread > 0)
         object["unknown"] = unread;
     object["keys"] = std::move(keys);
-    return boost::json::serialize(object) + "\n";
+    return object;
+}
+
+std::string as_json(SlotListing const& listing)
+{
+    return boost::json::serialize(json_of(listing)) + "\n";
 }
 
 } // namespace tenure::tool

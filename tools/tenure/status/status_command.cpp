@@ -41,7 +41,7 @@ CommandHelp status_help()
             "the store if it is not renewed. A snapshot: it proves nothing about the next moment. The owner's secret "
             "is never shown.",
         .examples =
-            {{"tenure status --size 16", "the pool thread_id_lock:0..15"},
+            {{"tenure status --pool shard: --size 16", "the pool shard:0..15"},
              {"tenure status --lock nightly --json", "a lock, for programs"},
              {"tenure status --lock stock --lock orders", "two locks"},
              {"tenure status --pool shard: --size 4 --watch", "again each second, until ^C"}},
@@ -59,6 +59,7 @@ struct StatusSettings {
     TargetSettings target;
     bool watch = false;
     bool json = false;
+    bool all = false;
 };
 
 bool shows_screen(StatusSettings const& settings)
@@ -72,7 +73,7 @@ class StatusLoop
 public:
     explicit StatusLoop(StatusSettings const& settings)
         : settings_(settings)
-        , color_(uses_color(STDOUT_FILENO, settings.store.color))
+        , look_{.color = uses_color(STDOUT_FILENO, settings.store.color), .all = settings.all}
         , ranges_(settings.target.ranges())
         , store_(settings.store.open(loop_.get_executor(), log()))
     {
@@ -84,7 +85,7 @@ public:
             for (auto const signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
                 signals_.add(signal);
             if (shows_screen(settings_))
-                screen_.emplace(loop_.get_executor(), color_);
+                screen_.emplace(loop_.get_executor(), look_);
             signals_.async_wait([this](error_code error, int) {
                 if (!error)
                     stop();
@@ -99,6 +100,9 @@ private:
     /** Lines that were written past a live screen would stand in the middle of it. */
     LogSink log()
     {
+        if (!settings_.watch && settings_.store.verbosity == 0)
+            // the command says itself why it failed
+            return silent_log_sink();
         if (!shows_screen(settings_))
             return settings_.store.report().sink();
         relay_.emplace(loop_.get_executor(), [this](LogLevel, std::string const& text) {
@@ -117,7 +121,9 @@ private:
             screen_->show(std::move(listing));
             return;
         }
-        std::cout << (settings_.json ? as_json(listing) : as_table(listing, color_));
+        auto fitting = look_;
+        fitting.width = columns_of(STDOUT_FILENO);
+        std::cout << (settings_.json ? as_json(listing) : as_table(listing, fitting));
         // one listing after the other
         if (settings_.watch && !settings_.json)
             std::cout << '\n';
@@ -164,7 +170,8 @@ private:
     }
 
     StatusSettings const& settings_;
-    bool color_;
+    /// without the width
+    TableLook look_;
     asio::io_context loop_{1};
     /// while it watches on a terminal
     std::optional<StatusScreen> screen_;
@@ -187,6 +194,7 @@ Command add_status_command(CLI::App& program)
     add_store_options(*options, settings->store);
     add_target_options(*options, settings->target, "several --lock show these locks");
     options->add_flag("--watch,-w", settings->watch, "show it again each second, until ^C");
+    options->add_flag("--all,-a", settings->all, "show free slots also if there are more than 32");
     options->add_flag("--json", settings->json, "one JSON object to a line, for programs");
     return {options, [settings](Invocation const&) { return StatusLoop(*settings).run(); }};
 }

@@ -16,13 +16,13 @@ namespace tenure::tool
 /** The lines of one picture of `tenure status --watch`.
  *  @param trouble  why the listing is not newer, broken into lines; empty while all is well */
 [[nodiscard]] std::vector<std::string>
-status_picture(SlotListing const& listing, std::vector<std::string> const& trouble, bool color);
+status_picture(SlotListing const& listing, std::vector<std::string> const& trouble, TableLook look);
 
 /** The screen of `tenure status --watch` on a terminal. The destructor leaves the last listing on the normal screen. */
 class StatusScreen
 {
 public:
-    StatusScreen(boost::asio::any_io_executor const& executor, bool color);
+    StatusScreen(boost::asio::any_io_executor const& executor, TableLook look);
     StatusScreen(StatusScreen const&) = delete;
     StatusScreen& operator=(StatusScreen const&) = delete;
     ~StatusScreen();
@@ -36,7 +36,8 @@ private:
     /** The trouble in lines that the screen has room for. */
     [[nodiscard]] std::vector<std::string> trouble_lines() const;
 
-    bool color_;
+    /// without the width, which follows the terminal
+    TableLook look_;
     std::optional<SlotListing> listing_;
     std::string trouble_;
     std::optional<LiveScreen> screen_;

@@ -36,7 +36,8 @@ Finding version(Facts const& facts)
     if (number < std::array{3U, 4U, 31U} || (number[1] == 5 && number < std::array{3U, 5U, 13U}))
         return {
             Severity::warning, "version", "etcd " + facts.version,
-            "a leader that stood still until leases were over in its eyes ends them when it goes on, even if they were "
+            "a leader that was paused until leases seemed expired to it revokes them when it resumes, even if they "
+            "were "
             "renewed at its successor; keys move to new leases after an election, but with a ttl below 10 s that may "
             "come too late, and two may hold a key: take a longer ttl, or upgrade the servers to 3.4.31, 3.5.13 or "
             "newer"};

@@ -197,6 +197,11 @@ public:
         std::move(steps).start(std::move(handler));
     }
 
+    void list(ListRequest request, ReplyHandler<ListReply> handler) override
+    {
+        list_cluster(cluster_, std::move(request)).start(std::move(handler));
+    }
+
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {
         auto const& node = slots_->of(*request.range, request.index).follows;

@@ -63,7 +63,8 @@ Finding judge_coverage(SlotMap const& map)
         "leases on keys of the other slots cannot be acquired or renewed: bring their masters back"};
 }
 
-/** Waits for a map of the hash slots. False if the deadline passes first, or if waiting is useless. */
+} // namespace
+
 store::Request<bool> find_map(std::shared_ptr<Cluster> cluster, Deadline not_after)
 {
     auto& topology = cluster->topology();
@@ -80,8 +81,6 @@ store::Request<bool> find_map(std::shared_ptr<Cluster> cluster, Deadline not_aft
     }
     co_return true;
 }
-
-} // namespace
 
 store::Request<Findings> examine_cluster(
     std::shared_ptr<Cluster> cluster, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after)

@@ -35,4 +35,10 @@ multi_slot_inspect(std::shared_ptr<SlotContexts> slots, KeyRangePtr range, Deadl
 [[nodiscard]] store::Request<Findings> examine_cluster(
     std::shared_ptr<Cluster> cluster, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after);
 
+/** Waits for a map of the hash slots. False if the deadline passes first, or if waiting is useless. */
+[[nodiscard]] store::Request<bool> find_map(std::shared_ptr<Cluster> cluster, Deadline not_after);
+
+/** Lists the keys of all masters. */
+[[nodiscard]] store::Request<ListReply> list_cluster(std::shared_ptr<Cluster> cluster, ListRequest request);
+
 } // namespace tenure::redis

@@ -320,7 +320,7 @@ std::span<CommandToCheck const> commands_to_check() noexcept
 Findings judge(Facts const& facts)
 {
     if (!facts.unreachable.empty())
-        return {{Severity::error, "connection", facts.unreachable, "no lease can be had from this server now"}};
+        return {{Severity::error, "connection", facts.unreachable, "no lease can be acquired on this server now"}};
     Findings findings{version(facts),  role(facts),        judge_round_trips(facts.round_trips, facts.ttl),
                       clock(facts),    persistence(facts), eviction(facts),
                       replicas(facts), permissions(facts)};

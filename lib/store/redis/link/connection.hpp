@@ -143,7 +143,8 @@ public:
     virtual void give_up() noexcept = 0;
 };
 
-/** Makes an unopened connection to one server. `purpose` distinguishes connections in the log: "", "second", "hints".
+/** Makes an unopened connection to one server. `purpose` distinguishes connections in the log: "", "second",
+ * "subscriptions".
  */
 using ConnectionFactory = std::function<std::shared_ptr<Connection>(std::string_view purpose)>;
 
@@ -151,7 +152,7 @@ using ConnectionFactory = std::function<std::shared_ptr<Connection>(std::string_
 using ConnectTo = std::function<ConnectionFactory(ServerAddress const&)>;
 
 /** The purpose of connections that only subscribe. */
-inline constexpr std::string_view hints_purpose = "hints";
+inline constexpr std::string_view hints_purpose = "subscriptions";
 /** The purpose of connections whose claims wait for replicas begins with this word. */
 inline constexpr std::string_view replicated_purpose = "replicated";
 

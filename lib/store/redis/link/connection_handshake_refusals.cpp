@@ -33,7 +33,8 @@ Handshake::Progress Handshake::refuse(resp::Value const& value)
     case ErrorMeaning::host_denied:
         return refuse(
             errc::permission_denied, true,
-            "the server takes no connections from here" + words + "set a password or protected-mode no there");
+            "the server takes no connections from here" + words +
+                "set a password, or protected-mode no, on the server");
     case ErrorMeaning::temporary:
         break;
     case ErrorMeaning::arguments_unknown:
@@ -75,7 +76,7 @@ Handshake::Progress Handshake::refuse_login(ErrorMeaning meaning, std::string co
     if (password_.empty())
         return refuse(
             errc::authentication_failed, true,
-            "the server asks for a password and none is configured" + words + "configure user and password");
+            "the server asks for a password and none is configured: configure user and password");
     return refuse(
         errc::authentication_failed, true,
         "the server asks for a login after that of " + user() + words + "correct user or password, there and here");

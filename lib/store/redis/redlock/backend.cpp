@@ -75,6 +75,11 @@ public:
         redlock::inspect(quorum_, std::move(range), not_after).start(std::move(handler));
     }
 
+    void list(ListRequest request, ReplyHandler<ListReply> handler) override
+    {
+        redlock::list(quorum_, std::move(request)).start(std::move(handler));
+    }
+
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {
         redlock::evict(quorum_, std::move(request), std::move(handler));

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Inspection of a range on a quorum.
+// Inspection of a range on a quorum, and listing of its keys.
 #include "operations.hpp"
 
 #include "quorum.hpp"
@@ -108,6 +108,27 @@ store::Request<InspectReply> inspect(QuorumPtr quorum, KeyRangePtr range, Deadli
     for (std::uint32_t index = 0; index < range->count; ++index)
         states.push_back(agree(*quorum, account_of(votes, index), index));
     co_return std::move(states);
+}
+
+store::Request<ListReply> list(QuorumPtr quorum, ListRequest request)
+{
+    Votes<ListReply> votes(quorum->size());
+    auto scans = store::gather(quorum->runtime(), request.not_after.at(), [&](auto const& reply_to) {
+        for (std::size_t node = 0; node < quorum->size(); ++node)
+            quorum->nodes()[node]->list(
+                request, reply_to([&votes, node](ListReply&& reply) { votes.cast(node, std::move(reply)); }));
+    });
+    co_await scans;
+    if (votes.count<KeyList>() < quorum->majority())
+        co_return no_majority(
+            *quorum, "listing of keys", votes, [](std::size_t) { return "answered"; }, Failure::Effect::refused);
+    KeyList all;
+    for (std::size_t node = 0; node < votes.size(); ++node)
+        if (auto const* const found = votes.get<KeyList>(node)) {
+            all.keys.insert(all.keys.end(), found->keys.begin(), found->keys.end());
+            all.more = all.more || found->more;
+        }
+    co_return std::move(all);
 }
 
 } // namespace tenure::redlock

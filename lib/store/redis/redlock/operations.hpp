@@ -33,6 +33,9 @@ void evict(QuorumPtr const& quorum, EvictRequest request, ReplyHandler<EvictRepl
 /** Describes each key by the reports of a majority. */
 [[nodiscard]] store::Request<InspectReply> inspect(QuorumPtr quorum, KeyRangePtr range, Deadline not_after);
 
+/** Lists the keys of the nodes that answer, if they are a majority. */
+[[nodiscard]] store::Request<ListReply> list(QuorumPtr quorum, ListRequest request);
+
 /** Ready once a majority of the nodes is ready. Fails once no majority is left without the
  *  nodes that need a person to act. */
 void ready(QuorumPtr const& quorum, Deadline not_after, ReplyHandler<ReadyReply> handler);

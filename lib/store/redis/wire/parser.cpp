@@ -142,7 +142,7 @@ Parser::Step Parser::read_one(Value& value, std::size_t limit)
     char const kind = rest.front();
     bool const is_text = kind == '+' || kind == '-' || kind == '(';
     if (!is_text && std::string_view(":$*_#,=!%~>|").find(kind) == std::string_view::npos)
-        return fail("a byte that begins no reply");
+        return fail("a byte that starts no reply of the Redis protocol");
 
     std::string_view line;
     if (!find_line(line, is_text ? left : std::min(left, longest_number)))

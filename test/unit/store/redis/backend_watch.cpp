@@ -78,7 +78,7 @@ TEST_CASE("a channel is subscribed once for all its watchers", "[redis][watch]")
     auto a = setting.watch("x", first);
     auto b = setting.watch("x", second);
     setting.runtime->run_ready();
-    CHECK(setting.last().purpose == "hints");
+    CHECK(setting.last().purpose == "subscriptions");
     REQUIRE(setting.last().sent.size() == 1);
     CHECK(setting.last().sent.front().words == std::vector<std::string>{"SUBSCRIBE", "x"});
     CHECK(first.empty());

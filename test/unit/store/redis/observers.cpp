@@ -53,7 +53,7 @@ struct ObserverSetting : BackendFixture {
     {
         hints().push(Value::list(Type::push, {Value::text("message"), Value::text("{job}:free"), Value::text(text)}));
     }
-    [[nodiscard]] FakeConnection& hints() { return of("hints"); }
+    [[nodiscard]] FakeConnection& hints() { return of("subscriptions"); }
     [[nodiscard]] FakeConnection& ordinary() { return of(""); }
     [[nodiscard]] FakeConnection& of(std::string_view purpose)
     {

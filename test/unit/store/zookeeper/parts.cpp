@@ -141,6 +141,21 @@ TEST_CASE("children that are no keys of the range are told from those that are",
 }
 
 // Other programs compute the same: what is here must not change.
+TEST_CASE("a node tells its key, and the node of a generation has none", "[zookeeper][names]")
+{
+    for (std::string const key : {"nightly", "a/b %", "zookeeper", "..", "7", "job17", "job:", "\xff\x01"}) {
+        CAPTURE(key);
+        RangeNodes const nodes("/app", "", *named_key(key));
+        auto const begin = begin_of_keys(nodes.parent().substr(5));
+        REQUIRE(begin);
+        CHECK(key_of_child(*begin, nodes.path(0).substr(nodes.parent().size() + 1)) == key);
+    }
+    CHECK_FALSE(begin_of_keys("%g"));
+    CHECK_FALSE(begin_of_keys("%g:user"));
+    CHECK_FALSE(begin_of_keys("a%2"));
+    CHECK_FALSE(key_of_child("job", "7x"));
+}
+
 TEST_CASE("the generation of a key follows from the key alone, and is no key's node", "[zookeeper][names]")
 {
     CHECK(generation_path("", "", "nightly") == "/%g/3978");

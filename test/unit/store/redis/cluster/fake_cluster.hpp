@@ -100,7 +100,7 @@ struct FakeCluster : Immovable {
     [[nodiscard]] FakeConnection& hints(std::uint16_t port)
     {
         for (auto const& connection : nodes.at(port).made)
-            if (connection->purpose == "hints")
+            if (connection->purpose == "subscriptions")
                 return *connection;
         throw std::runtime_error("nobody subscribes there");
     }

@@ -1,10 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include <tenure/prometheus.hpp>
+#include <tenure/metrics_page.hpp>
 
 #include <cstddef>
 #include <cstdint>
 
-namespace tenure::prometheus
+namespace tenure
 {
 
 namespace
@@ -78,4 +78,4 @@ std::string label_value(std::string_view text)
     return value;
 }
 
-} // namespace tenure::prometheus
+} // namespace tenure
