@@ -196,6 +196,19 @@ TEST_CASE("an inspection shows all places in their order", "[shares]")
     CHECK(later.places[1].holds);
 }
 
+TEST_CASE("a listing names a key that is held in places, once", "[shares][list]")
+{
+    Sharing const store;
+    if (store.client->backend().capabilities().no_list != nullptr)
+        SKIP(store.client->backend().capabilities().no_list);
+    (void)store.hold(1);
+    (void)store.wait(2);
+    CHECK(expect<KeyList>(store.client->list(store.range->prefix)).keys == std::vector{store.range->prefix});
+    for (unsigned number = 1; number <= 2; ++number)
+        expect<Released>(store.client->withdraw(store.range, owner(number)));
+    CHECK(expect<KeyList>(store.client->list(store.range->prefix)).keys.empty());
+}
+
 TEST_CASE("a key has at most 1,024 places", "[shares]")
 {
     Sharing const store;

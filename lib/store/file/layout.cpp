@@ -75,6 +75,11 @@ Segment places_of(std::string const& key)
     return {key + '\n', 0, most_places}; // no key has a line break
 }
 
+bool has_places(std::string_view stem) noexcept
+{
+    return stem.ends_with('\n');
+}
+
 Segment line_of(KeyRange const& range)
 {
     if (range.shares)

@@ -102,6 +102,8 @@ struct Segment {
 [[nodiscard]] Segment place_of(KeyRange const& range, std::uint32_t index);
 /** Where the places of a key are: side by side in a file of their own. */
 [[nodiscard]] Segment places_of(std::string const& key);
+/** True for the stem of `places_of`. */
+[[nodiscard]] bool has_places(std::string_view stem) noexcept;
 /** The file of the line of waiters of a range, and as its slot the number of that line. */
 [[nodiscard]] Segment line_of(KeyRange const& range);
 
