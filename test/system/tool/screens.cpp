@@ -164,7 +164,7 @@ TEST_CASE_METHOD(
     REQUIRE(screen.shows("40 of 60 held"));
     server.pause();
     REQUIRE(screen.shows("not newer:"));
-    REQUIRE(screen.shows("did not answer"));
+    REQUIRE(screen.shows("no answer"));
     CHECK(count_of(screen.lines(), "job:0..59 on ") == 1);
     CHECK(screen.is_alternate());
     server.resume();

@@ -130,7 +130,7 @@ private:
         auto const leader = election_.leader();
         auto const where = store_.describe();
         if (leader.state == Leader::State::unknown)
-            report_.say("campaigning: " + explain(store_, errc::store_unavailable));
+            report_.say("campaigning on " + explain(store_, errc::store_unavailable));
         else
             report_.say(
                 "campaigning on " + where + ": " +
