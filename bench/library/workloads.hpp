@@ -39,7 +39,7 @@ pool_pairs(std::string const& url, unsigned size, double seconds, Features featu
  *  @returns as `pairs` */
 [[nodiscard]] Measurement semaphore_pairs(std::string const& url, unsigned held, double seconds, pid_t server);
 
-/** So many stores of one process on one lock, which each holds for 1 ms and wants again.
+/** Stores of one process on one lock. Each holds it for 1 ms, and wants it again.
  *  @returns p50 from just before a release to the grant of another store, in microseconds, and hand-overs per second */
 [[nodiscard]] Measurement hand_round(std::string const& url, unsigned stores, double seconds, Features features);
 

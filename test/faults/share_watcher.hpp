@@ -51,7 +51,7 @@ private:
     /** A place from the look that showed it first. */
     struct Known {
         pid_t process = 0;
-        /// it was followed since then, with so many places ahead
+        /// it was followed since then, with this number of places ahead
         std::int64_t since = 0;
         std::size_t ahead = 0;
         /// when it began to hold without a lease, and when it began to fit without holding; 0: it does not

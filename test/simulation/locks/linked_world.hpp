@@ -68,7 +68,7 @@ protected:
     }
     /** Without faults all that wait are granted, as others give up.
      *  @param waits, give_up  of one worker
-     *  @return nobody waits */
+     *  @return no process waits */
     template <class Workers, class Waits, class GiveUp>
     bool let_all_be_granted(Workers& workers, Waits const& waits, GiveUp const& give_up)
     {

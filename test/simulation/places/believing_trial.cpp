@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// A trial in which owners believe what they were told by their own clocks, while the server's clock is set back or a
+// A trial in which owners believe their own clocks, while the server's clock is set back or a
 // person deletes fields.
 #include "script_trial.hpp"
 

@@ -29,7 +29,7 @@ using net::error_code;
 
 class RedisLink;
 
-/** Both ends of one connection. Bytes arrive in order, or once some were lost none any more. */
+/** Both ends of one connection. Bytes arrive in order. Once some were lost, no further ones arrive. */
 class Connection final : public net::Stream, public std::enable_shared_from_this<Connection>
 {
 public:

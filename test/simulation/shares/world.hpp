@@ -55,7 +55,7 @@ private:
         std::optional<Store> store;
         std::uint32_t permits = 3;
         Instant born{};
-        /// until when it last stood still
+        /// until when it was paused last
         Instant stood_still{};
     };
 

@@ -114,7 +114,7 @@ TEST_CASE("a wrong login or database runs no request, and the error names the ca
     {
         config.username = config.password = "";
         expected = errc::authentication_failed;
-        word = "NOAUTH";
+        word = "asks for a password";
     }
     SECTION("database that may not be selected")
     {

@@ -119,8 +119,10 @@ SlotListing leases_of(Store const& store, std::vector<KeyRangePtr> const& keys, 
 /** How far the listing can be trusted to be complete. */
 std::string footer(ListSettings const& settings, KeyList const& names)
 {
-    auto text = "looked at " + std::to_string(names.keys.size()) +
-                (settings.prefix.empty() ? " keys" : " keys that begin with " + printable(settings.prefix, 256));
+    bool const is_one = names.keys.size() == 1;
+    auto text = "looked at " + std::to_string(names.keys.size()) + (is_one ? " key" : " keys");
+    if (!settings.prefix.empty())
+        text += (is_one ? " that begins with " : " that begin with ") + printable(settings.prefix, 256);
     if (names.more)
         text += "; there are more: name a longer --prefix, or a larger --limit";
     return text;
