@@ -155,7 +155,7 @@ void Store::start_evict(HandlePtr handle, KeyState seen, std::string who, EvictH
                 else if (std::holds_alternative<NotOwner>(reply))
                     done(
                         make_error_code(errc::lease_lost), milliseconds{0},
-                        "the key does not bear that owner any more");
+                        range->key(index) + ": it has another owner now, or none");
                 else if (auto* const failure = std::get_if<Failure>(&reply))
                     done(engine::error_for_caller(*failure), milliseconds{0}, std::move(failure->detail));
             });
