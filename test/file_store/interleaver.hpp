@@ -45,7 +45,7 @@ private:
     std::vector<std::unique_ptr<Actor>> actors_;
 };
 
-/** A runtime whose clock stands still until the test moves it. Timers never fire. */
+/** A runtime whose clock moves only when the test moves it. Timers never fire. */
 class StandingRuntime final : public Runtime
 {
 public:

@@ -150,7 +150,7 @@ TEST_CASE("an evicted place keeps the key from those behind it until its end", "
     CHECK(count_of_faults(1000, true, long_ttl) == 0);
 }
 
-TEST_CASE("a place that lapses while it is asked for enters behind the others", "[interleaving][places]")
+TEST_CASE("a claim whose place lapses meanwhile enters behind the others", "[interleaving][places]")
 {
     CHECK(count_of_faults(1000, false, brief) == 0);
     CHECK(count_of_faults(1000, true, brief) == 0);

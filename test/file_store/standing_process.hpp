@@ -27,7 +27,7 @@ auto unless_contended(Steps steps) -> std::optional<decltype(steps())>
     }
 }
 
-/** The end of a grant in nanoseconds of the clock; 0: there is none. */
+/** When a grant ends, in nanoseconds of the clock; 0 without a grant. */
 template <class Success>
 [[nodiscard]] std::int64_t end_of(std::optional<ClaimReply> const& reply)
 {
@@ -35,7 +35,7 @@ template <class Success>
     return success == nullptr ? 0 : (success->since + success->ttl).time_since_epoch().count();
 }
 
-/** One process of the machine, whose clock stands still until the test moves it. */
+/** One process of the machine. Its clock moves only when the test moves it. */
 struct StandingProcess : Immovable {
     std::shared_ptr<StandingRuntime> runtime;
     file::Context context;

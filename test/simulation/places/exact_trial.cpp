@@ -59,7 +59,7 @@ void ExactTrial::one()
 std::string ExactTrial::any_owner()
 {
     if (shares_.empty())
-        return "host:1/0/nobody";
+        return "host:1/0/no-place";
     return std::next(shares_.begin(), random_.below(static_cast<std::uint32_t>(shares_.size())))->first;
 }
 

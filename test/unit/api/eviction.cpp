@@ -86,7 +86,7 @@ TEST_CASE("a held key is not freed without its holder: an eviction waits for the
 TEST_CASE("a listing is sorted, has each key once, and at most as many as were asked for")
 {
     ScriptedStore test;
-    // the store is asked once, when it is opened
+    // capabilities are read once, when the store is opened
     auto const backend = std::make_shared<ScriptedBackend>(test.runtime);
     backend->no_list = nullptr;
     KeyList list;

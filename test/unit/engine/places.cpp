@@ -403,7 +403,7 @@ TEST_CASE("shares are refused with the words of a store that has none")
 {
     using Catch::Matchers::Equals;
     PlaceTest test;
-    // the store is asked once, when it is opened
+    // capabilities are read once, when the store is opened
     auto const backend = std::make_shared<ScriptedBackend>(test.runtime);
     backend->no_shares = "several servers would order the places differently";
     Store const store(test.runtime, backend, StoreOptions{"worker", {}});
