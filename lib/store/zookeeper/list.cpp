@@ -73,6 +73,10 @@ store::Request<ListReply> list(EnsemblePtr ensemble, ListRequest request)
         bool const stops = list.keys.size() >= request.most || request.not_after.over(ensemble->runtime().now());
         list.more = list.more || (stops && next + count < parents.size());
     }
+    // a key that is held in places is named once
+    std::ranges::sort(list.keys);
+    auto const repeated = std::ranges::unique(list.keys);
+    list.keys.erase(repeated.begin(), repeated.end());
     co_return std::move(list);
 }
 
