@@ -47,6 +47,7 @@ target_sources(
     engine/machines/lease_terms.cpp
     engine/machines/place_machine.cpp
     engine/machines/release_machine.cpp
+    engine/machines/shard_machine.cpp
     engine/machines/turn_machine.cpp
     locks/election.cpp
     locks/held_key.cpp
@@ -60,6 +61,8 @@ target_sources(
     locks/segmented_lock.cpp
     locks/segments.cpp
     locks/semaphore.cpp
+    locks/shard_group.cpp
+    locks/shard_run.cpp
     locks/view.cpp
     locks/view_cache.cpp
     locks/view_reader.cpp
