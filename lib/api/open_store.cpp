@@ -5,6 +5,7 @@
 #include <tenure/stores/etcd.hpp>
 #include <tenure/stores/file.hpp>
 #include <tenure/stores/memory.hpp>
+#include <tenure/stores/postgresql.hpp>
 #include <tenure/stores/redis.hpp>
 #include <tenure/stores/redis_cluster.hpp>
 #include <tenure/stores/redis_sentinel.hpp>
@@ -15,6 +16,7 @@
 #include "store/etcd/config.hpp"
 #include "store/file/backend.hpp"
 #include "store/memory/backend.hpp"
+#include "store/postgresql/config.hpp"
 #include "store/redis/backend.hpp"
 #include "store/redis/cluster/backend.hpp"
 #include "store/redis/config/config.hpp"
@@ -27,6 +29,9 @@
 #endif
 #if TENURE_HAS_FILE
 #include "files/fork_closed.hpp"
+#endif
+#if TENURE_HAS_POSTGRESQL
+#include "store/postgresql/backend.hpp"
 #endif
 #if TENURE_HAS_ZOOKEEPER
 #include "store/zookeeper/backend.hpp"
@@ -145,6 +150,23 @@ Store open_store(asio::any_io_executor executor, ZookeeperConfig config, StoreOp
         });
 }
 
+Store open_store(asio::any_io_executor executor, PostgresqlConfig config, StoreOptions options)
+{
+    return open(
+        std::move(executor), std::move(options),
+        [&config]([[maybe_unused]] auto const& runtime) -> std::shared_ptr<Backend> {
+#if TENURE_HAS_POSTGRESQL
+            return postgresql::make_backend(runtime, std::move(config));
+#else
+            postgresql::check_config(config);
+            throw std::invalid_argument(
+                postgresql::describe(config) +
+                ": this build of tenure is without PostgreSQL; install its C library (libpq-dev on Debian and Ubuntu) "
+                "and build tenure with -DTENURE_POSTGRESQL=ON (Conan: -o tenure/*:postgresql=True)");
+#endif
+        });
+}
+
 namespace
 {
 
@@ -178,6 +200,8 @@ constexpr StoreKind store_kinds[]{
     {schemes::redlock, open_url<redis::redlock_config_from>},
     {schemes::etcd, open_url<etcd::config_from>},
     {schemes::zookeeper, open_url<zookeeper::config_from>},
+    {schemes::postgresql, open_url<postgresql::config_from>},
+    {schemes::postgres, open_url<postgresql::config_from>},
 };
 
 StoreKind const& kind_of(Url const& url)

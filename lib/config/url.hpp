@@ -39,6 +39,9 @@ inline constexpr UrlScheme redis_cluster{"redis+cluster", "rediss+cluster"};
 inline constexpr UrlScheme redlock{"redlock", "redlocks"};
 inline constexpr UrlScheme etcd{"etcd", "etcds"};
 inline constexpr UrlScheme zookeeper{"zookeeper"};
+inline constexpr UrlScheme postgresql{"postgresql"};
+/// what cloud providers hand out
+inline constexpr UrlScheme postgres{"postgres"};
 
 } // namespace schemes
 
