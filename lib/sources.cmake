@@ -252,7 +252,6 @@ if(TENURE_POSTGRESQL)
       store/postgresql/schema.cpp
       store/postgresql/watcher.cpp
       store/postgresql/link/client.cpp
-      store/postgresql/link/client_hosts.cpp
       store/postgresql/link/connection.cpp
   )
   # as with the C client of ZooKeeper

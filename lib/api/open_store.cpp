@@ -16,7 +16,7 @@
 #include "store/etcd/config.hpp"
 #include "store/file/backend.hpp"
 #include "store/memory/backend.hpp"
-#include "store/postgresql/config.hpp"
+#include "store/postgresql/backend.hpp"
 #include "store/redis/backend.hpp"
 #include "store/redis/cluster/backend.hpp"
 #include "store/redis/config/config.hpp"
@@ -29,9 +29,6 @@
 #endif
 #if TENURE_HAS_FILE
 #include "files/fork_closed.hpp"
-#endif
-#if TENURE_HAS_POSTGRESQL
-#include "store/postgresql/backend.hpp"
 #endif
 #if TENURE_HAS_ZOOKEEPER
 #include "store/zookeeper/backend.hpp"

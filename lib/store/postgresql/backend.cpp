@@ -2,7 +2,6 @@
 // Backend of PostgreSQL.
 #include "backend.hpp"
 
-#include "config.hpp"
 #include "operations.hpp"
 #include "watcher.hpp"
 

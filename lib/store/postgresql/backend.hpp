@@ -3,16 +3,30 @@
 
 #include "runtime/names.hpp"
 
+#include <config/url.hpp>
+
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
 #include <tenure/stores/postgresql.hpp>
 
 #include <memory>
+#include <string>
 
 namespace tenure::postgresql
 {
 
-/** Makes the backend for a PostgreSQL database. It connects at the first request.
+/** Makes an unchecked config from a `postgresql://` or `postgres://` URL.
+ *  @throws std::invalid_argument naming part, value and rule; never the password */
+[[nodiscard]] PostgresqlConfig config_from(Url const& url);
+
+/** Checks every rule that needs no server.
+ *  @throws std::invalid_argument naming field, value and rule; never the password */
+void check_config(PostgresqlConfig const& config);
+
+/** `postgresql://host:5432/database`, without user and password. */
+[[nodiscard]] std::string describe(PostgresqlConfig const& config);
+
+/** Makes the backend for a PostgreSQL database. It connects at the first request. In builds with PostgreSQL only.
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, PostgresqlConfig config);
 

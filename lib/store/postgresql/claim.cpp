@@ -5,12 +5,6 @@
 #include <tenure/errc.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
 
 namespace tenure::postgresql
 {
@@ -29,41 +23,35 @@ Failure malformed(Client const& client, std::string const& what)
 
 /** Renewals of one statement. */
 struct RenewalGroup {
-    std::vector<RenewRequest> requests;
-    /// indexes in the call
-    std::vector<std::size_t> indexes;
+    /// with their indexes in the call
+    std::vector<std::pair<std::size_t, RenewRequest>> requests;
     std::shared_ptr<RenewHandler const> handler;
 
-    void answer(std::size_t position, RenewReply reply) const
+    void answer(std::size_t index, RenewReply reply) const
     {
-        RenewAnswer one{indexes[position], std::move(reply)};
+        RenewAnswer one{index, std::move(reply)};
         (*handler)(std::span(&one, 1));
     }
 
-    /** Removes those that may not be written, and answers them. */
-    void drop_ended(Instant now)
-    {
-        for (std::size_t i = requests.size(); i-- > 0;) {
-            bool const ended = requests[i].claim->mark.ended.load(std::memory_order_acquire);
-            if (!ended && now < requests[i].not_after)
-                continue;
-            answer(i, ended ? Failure::not_sent(errc::released, "the lease is over") : Failure::dropped());
-            requests.erase(requests.begin() + static_cast<std::ptrdiff_t>(i));
-            indexes.erase(indexes.begin() + static_cast<std::ptrdiff_t>(i));
-        }
-    }
-
-    [[nodiscard]] std::vector<std::optional<std::string>> values() const
+    /** Answers those that may not be written any more, and completes the statement with the others. */
+    bool complete(Statement& statement, Instant now)
     {
         std::vector<std::string> keys;
         std::vector<std::string> owners;
         std::vector<std::string> lives;
-        for (auto const& request : requests) {
+        for (auto const& [index, request] : std::exchange(requests, {})) {
+            bool const ended = request.claim->mark.ended.load(std::memory_order_acquire);
+            if (ended || now >= request.not_after) {
+                answer(index, ended ? Failure::not_sent(errc::released, "the lease is over") : Failure::dropped());
+                continue;
+            }
+            requests.emplace_back(index, request);
             keys.push_back(request.claim->key());
             owners.push_back(request.claim->owner);
             lives.push_back(std::to_string(request.lifetime().count()));
         }
-        return {array_of(keys), array_of(owners), array_of(lives)};
+        statement.values = {array_of(keys), array_of(owners), array_of(lives)};
+        return !requests.empty();
     }
 };
 
@@ -84,52 +72,48 @@ RenewReply renewed(Client const& client, RenewRequest const& request, std::strin
 
 void send_group(ClientPtr const& client, std::shared_ptr<RenewalGroup> group)
 {
-    Query query;
-    query.line = Query::Line::renewals;
-    query.statement.text = client->sql("SELECT tenure.renew($1, $2, $3)");
-    query.not_after = std::ranges::max(group->requests, {}, &RenewRequest::not_after).not_after;
-    query.complete = [group, runtime = client->shared_runtime()](Query& own) {
-        group->drop_ended(runtime->now());
-        own.statement.values = group->values();
-        return !group->requests.empty();
+    auto query = client->query("SELECT tenure.renew($1, $2, $3)", {}, {}, Query::Line::renewals);
+    for (auto const& [index, request] : group->requests)
+        query.not_after = std::max(query.not_after.at(), request.not_after);
+    query.complete = [group, runtime = client->runtime()](Query& own) {
+        return group->complete(own.statement, runtime->now());
     };
     client->send(std::move(query), [client, group](Outcome&& outcome) {
         auto const* const answer = std::get_if<Answer>(&outcome);
         // {1,0,-1}
         auto codes = answer == nullptr ? std::string_view() : answer->result.text(0);
-        for (std::size_t i = 0; i < group->requests.size(); ++i) {
+        for (auto const& [index, request] : group->requests) {
             codes.remove_prefix(std::min<std::size_t>(codes.size(), 1));
             auto const code = codes.substr(0, codes.find_first_of(",}"));
             codes.remove_prefix(code.size());
             group->answer(
-                i, answer == nullptr ? RenewReply(std::get<Failure>(outcome))
-                                     : renewed(*client, group->requests[i], code, *answer));
+                index,
+                answer == nullptr ? RenewReply(std::get<Failure>(outcome)) : renewed(*client, request, code, *answer));
         }
     });
 }
 
 } // namespace
 
-std::vector<std::optional<std::string>> values_of(KeyRange const& range)
+Values values_of(KeyRange const& range, Values const& more)
 {
-    return {range.prefix, std::to_string(range.first), std::to_string(range.count), range.numbered ? "true" : "false"};
+    Values all{
+        range.prefix, std::to_string(range.first), std::to_string(range.count), range.numbered ? "true" : "false"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
 }
 
 store::Request<ClaimReply> claim(ClientPtr client, ClaimRequest request)
 {
     using Turn = std::variant<store::ClaimWindow::Place, Failure>;
-    store::Step<Turn> turn([&](store::ClaimWindow::Turn handler) {
-        client->begin_claim(request.not_after, std::move(handler));
-    });
+    store::Step<Turn> turn(
+        [&](store::ClaimWindow::Turn handler) { client->begin_claim(request.not_after, std::move(handler)); });
     auto const place = co_await turn;
 
-    Query query;
-    query.statement.text = client->sql("SELECT * FROM tenure.claim($1, $2, $3, $4, $5, $6, $7)");
-    query.statement.values = values_of(*request.range);
-    query.statement.values.emplace_back(request.owner);
-    query.statement.values.emplace_back(std::to_string(request.lifetime().count()));
-    query.statement.values.emplace_back(request.earliest_attempt ? "true" : "false");
-    query.not_after = request.not_after;
+    Values const more{
+        request.owner, std::to_string(request.lifetime().count()), request.earliest_attempt ? "true" : "false"};
+    auto query = client->query(
+        "SELECT * FROM tenure.claim($1, $2, $3, $4, $5, $6, $7)", values_of(*request.range, more), request.not_after);
     query.keys = request.range->count;
     auto asking = ask(client, std::move(query));
     auto const answer = co_await asking;
@@ -155,7 +139,8 @@ store::Request<ClaimReply> claim(ClientPtr client, ClaimRequest request)
     grant.since = answer.since;
     if (answer.unreplicated)
         co_return Unconfirmed{
-            std::move(grant), errc::not_replicated, client->where() + ": " + request.range->key(grant.index) + not_on_standbys};
+            std::move(grant), errc::not_replicated,
+            client->where() + ": " + request.range->key(grant.index) + not_on_standbys};
     co_return grant;
 }
 
@@ -165,10 +150,8 @@ void renew(ClientPtr const& client, std::vector<RenewRequest> requests, RenewHan
     for (std::size_t begin = 0; begin < requests.size(); begin += most_renewals) {
         auto const group = std::make_shared<RenewalGroup>();
         group->handler = shared;
-        for (std::size_t i = begin; i < std::min(requests.size(), begin + most_renewals); ++i) {
-            group->indexes.push_back(i);
-            group->requests.push_back(std::move(requests[i]));
-        }
+        for (std::size_t i = begin; i < std::min(requests.size(), begin + most_renewals); ++i)
+            group->requests.emplace_back(i, std::move(requests[i]));
         send_group(client, group);
     }
 }

@@ -1,13 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Config of PostgreSQL: parsing, checks, and its name.
-#include "config.hpp"
+#include "backend.hpp"
 
 #include <config/rules.hpp>
 #include <net/endpoint.hpp>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
 namespace tenure::postgresql
@@ -19,23 +18,8 @@ namespace
 {
 
 /// of libpq, which take their values as they are
-constexpr std::array parameters{"sslmode",  "sslrootcert", "sslcert", "sslkey",
+constexpr std::array parameters{"sslmode",  "sslrootcert", "sslcert",    "sslkey",
                                 "passfile", "service",     "gssencmode", "channel_binding"};
-
-/** A duration; a bare number is seconds, as libpq has it. */
-void read_seconds(UrlOptions& options, Url const& url, std::string const& name, std::chrono::milliseconds& field)
-{
-    auto const given = url.options.find(name);
-    auto const seconds =
-        given == url.options.end() ? std::nullopt : number_from<std::uint32_t>(std::string_view(given->second));
-    if (!seconds) {
-        options.read(name, field);
-        return;
-    }
-    std::string ignored;
-    options.read(name, ignored);
-    field = std::chrono::seconds(*seconds);
-}
 
 /** `host:port`; `no`: no wake-ups. */
 void read_listen(PostgresqlConfig& config, UrlOptions& options)
@@ -60,16 +44,14 @@ PostgresqlConfig config_from(Url const& url)
     options.read("host", config.socket_directory, url.hosts.empty() ? "" : "must not be there beside a host");
     std::uint32_t port = config.socket_port;
     options.read_number("port", port, "must be a number from 1 to 65535");
-    if (port == 0 || port > 65535)
-        refuse_url("option port", std::to_string(port), "must be a number from 1 to 65535");
-    config.socket_port = static_cast<std::uint16_t>(port);
+    config.socket_port = static_cast<std::uint16_t>(port > 65535 ? 0 : port);
     if (config.socket_directory.empty())
         config.endpoints = endpoints_from(url, 5432);
     config.database = url.path.size() > 1 ? url.path.substr(1) : std::string();
     config.username = url.user.value_or("");
     config.password = url.password.value_or("");
-    read_seconds(options, url, "connect_timeout", config.connect_timeout);
-    read_seconds(options, url, "reconnect_backoff", config.reconnect_backoff);
+    options.read_seconds("connect_timeout", config.connect_timeout);
+    options.read_seconds("reconnect_backoff", config.reconnect_backoff);
     options.read("schema", config.schema);
     read_listen(config, options);
     options.read("create", config.create);
@@ -108,6 +90,9 @@ void check_config(PostgresqlConfig const& config)
     auto const printable = [](unsigned char c) { return c >= 0x20 && c < 0x7f; };
     if (config.application_name.size() > 54 || !std::ranges::all_of(config.application_name, printable))
         refuse_config(prefix + "application_name", config.application_name, "must be at most 54 printable characters");
+    for (auto const& role : config.roles)
+        if (role.empty() || role.find_first_of(std::string_view("\"\0", 2)) != std::string::npos)
+            refuse_config(prefix + "roles", role, "must be names without '\"'");
     for (auto const* const text : {&config.database, &config.username, &config.password})
         if (text->find('\0') != std::string::npos)
             refuse_config(prefix + "database, username and password", "...", "must not hold NUL");

@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The meaning of errors.
-#include "errors.hpp"
-
-#include "schema.hpp"
+#include "protocol.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -29,11 +27,10 @@ Meaning meaning_of(std::string_view code) noexcept
     if (code == "3D000")
         return {errc::wrong_database, "create the database, or name another one in the URL", true};
     if (code == "42501")
-        return {
-            errc::permission_denied, "let the owner of the schema run: tenure init URL --role NAME", true};
+        return {errc::permission_denied, "let the owner of the schema run: tenure init URL --role NAME", true};
     if (code == "3F000" || code == "42P01" || code == "42883" || code == "42P13")
         return {errc::wrong_server, "let the owner of the database run: tenure init URL", true};
-    if (is_read_only(code))
+    if (code == read_only_code)
         return {errc::store_refused, "the server is a standby, or was made read-only"};
     return {};
 }
@@ -46,11 +43,6 @@ std::string text_of(ServerError const& error, Meaning const& meaning)
 
 } // namespace
 
-bool is_read_only(std::string_view code) noexcept
-{
-    return code == "25006";
-}
-
 bool is_refusal(std::string_view code) noexcept
 {
     if (code == "40001" || code == "40P01" || code == "40000" || code == "55P03" || code == "57014")
@@ -58,7 +50,7 @@ bool is_refusal(std::string_view code) noexcept
     for (std::string_view const kind : {"22", "23", "53", "54"})
         if (code.starts_with(kind))
             return true;
-    return is_read_only(code) || meaning_of(code).fatal;
+    return code == read_only_code || meaning_of(code).fatal;
 }
 
 Failure failure_of(ServerError const& error, std::string const& where)
@@ -82,8 +74,7 @@ net::StreamError connect_failure(std::string const& message, bool needs_password
             continue;
         ServerError const error{std::string(code), message.substr(at + 10)};
         auto const meaning = meaning_of(code);
-        return {
-            meaning.fatal ? meaning.code : errc::store_unavailable, text_of(error, meaning), meaning.fatal};
+        return {meaning.fatal ? meaning.code : errc::store_unavailable, text_of(error, meaning), meaning.fatal};
     }
     return {errc::store_unavailable, message};
 }
@@ -108,11 +99,12 @@ std::optional<net::StreamError> greeting_failure(TransactionReply const& reply, 
     // {protocol, oldest client}
     auto const version = results.back().text(0);
     auto const comma = std::min(version.find(','), version.size());
-    auto const oldest = number_from<int>(version.substr(std::min(comma + 1, version.size()), version.size() - comma - 2));
+    auto const oldest =
+        number_from<int>(version.substr(std::min(comma + 1, version.size()), version.size() - comma - 2));
     if (version.empty() || !oldest || *oldest > protocol)
         return net::StreamError{
-            errc::wrong_server,
-            "the schema " + schema + " is newer than this program: update the program's tenure", true};
+            errc::wrong_server, "the schema " + schema + " is newer than this program: update the program's tenure",
+            true};
     return std::nullopt;
 }
 

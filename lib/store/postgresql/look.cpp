@@ -9,9 +9,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
-#include <string>
-#include <utility>
 
 namespace tenure::postgresql
 {
@@ -45,13 +42,11 @@ KeyState state_of(Result const& rows, int row, std::uint32_t index)
 
 store::Request<ReadyReply> ready(ClientPtr client, Deadline not_after)
 {
-    Query query;
-    query.statement.text =
+    auto query = client->query(
         "SELECT count(*) FILTER (WHERE NOT has_function_privilege(p.oid, 'EXECUTE')), min(current_user) "
         "FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1 "
-        "AND p.proname IN ('claim', 'renew', 'release', 'withdraw')";
-    query.statement.values = {client->config()->schema};
-    query.not_after = std::move(not_after);
+        "AND p.proname IN ('claim', 'renew', 'release', 'withdraw')",
+        {client->config()->schema}, std::move(not_after));
     auto asking = ask(client, std::move(query));
     asking.on_failure(not_written);
     auto const answer = co_await asking;
@@ -74,11 +69,8 @@ store::Request<InspectReply> inspect(ClientPtr client, KeyRangePtr range, Deadli
         KeyRange part = *range;
         part.first += begin;
         part.count = std::min(page, range->count - begin);
-        Query query;
-        query.statement.text = client->sql("SELECT * FROM tenure.look($1, $2, $3, $4)");
-        query.statement.values = values_of(part);
+        auto query = client->query("SELECT * FROM tenure.look($1, $2, $3, $4)", values_of(part), not_after);
         query.keys = part.count;
-        query.not_after = not_after;
         auto asking = ask(client, std::move(query));
         asking.on_failure(not_written);
         auto const answer = co_await asking;
@@ -96,11 +88,9 @@ store::Request<ListReply> list(ClientPtr client, ListRequest request)
 {
     KeyList list;
     for (std::string after;;) {
-        Query query;
-        query.statement.text = client->sql("SELECT * FROM tenure.list($1, $2, $3)");
-        query.statement.values = {request.prefix, after, std::to_string(page)};
+        auto query = client->query(
+            "SELECT * FROM tenure.list($1, $2, $3)", {request.prefix, after, std::to_string(page)}, request.not_after);
         query.keys = page;
-        query.not_after = request.not_after;
         auto asking = ask(client, std::move(query));
         asking.on_failure(not_written);
         auto const answer = co_await asking;
@@ -114,7 +104,7 @@ store::Request<ListReply> list(ClientPtr client, ListRequest request)
         if (rows.rows() < static_cast<int>(page))
             co_return std::move(list);
         after = rows.text(0, rows.rows() - 1);
-        list.more = list.keys.size() >= request.most || request.not_after.over(client->runtime().now());
+        list.more = list.keys.size() >= request.most || request.not_after.over(client->runtime()->now());
         if (list.more)
             co_return std::move(list);
     }

@@ -10,8 +10,6 @@
 #include <tenure/backend/backend.hpp>
 
 #include <chrono>
-#include <string>
-#include <vector>
 
 namespace tenure::postgresql
 {
@@ -22,33 +20,20 @@ namespace tenure::postgresql
     return range.numbered ? range.prefix + "*" : range.prefix;
 }
 
-/** The first parameters of most functions: prefix, first, count, numbered. */
-[[nodiscard]] std::vector<std::optional<std::string>> values_of(KeyRange const& range);
+/** The parameters of most functions: prefix, first, count, numbered, and then these. */
+[[nodiscard]] Values values_of(KeyRange const& range, Values const& more = {});
 
-/** Claims the first free key of the range for the owner. */
 [[nodiscard]] store::Request<ClaimReply> claim(ClientPtr client, ClaimRequest request);
-
-/** Extends claims, up to 256 in one statement. */
+/** Up to 256 in one statement. */
 void renew(ClientPtr const& client, std::vector<RenewRequest> requests, RenewHandler handler);
-
-/** Ends a claim, or keeps its key taken. */
 [[nodiscard]] store::Request<ReleaseReply> release(ClientPtr client, ReleaseRequest request);
-
-/** Ends all claims of the owner in the range. */
 [[nodiscard]] store::Request<WithdrawReply> withdraw(ClientPtr client, WithdrawRequest request);
-
+[[nodiscard]] store::Request<EvictReply> evict(ClientPtr client, EvictRequest request);
 /** Asks whether this user may call the functions. */
 [[nodiscard]] store::Request<ReadyReply> ready(ClientPtr client, Deadline not_after);
-
-/** Reads the rows of the range, page by page. */
+/** Page by page, like `list`. */
 [[nodiscard]] store::Request<InspectReply> inspect(ClientPtr client, KeyRangePtr range, Deadline not_after);
-
-/** Reads the names of keys with the prefix, page by page. */
 [[nodiscard]] store::Request<ListReply> list(ClientPtr client, ListRequest request);
-
-/** Replaces the given owner by `evicted/<who>`. */
-[[nodiscard]] store::Request<EvictReply> evict(ClientPtr client, EvictRequest request);
-
 /** Examines the server for leases of this ttl. */
 [[nodiscard]] store::Request<Findings> examine(ClientPtr client, std::chrono::milliseconds ttl, Deadline not_after);
 

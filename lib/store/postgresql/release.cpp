@@ -5,8 +5,6 @@
 #include <tenure/errc.hpp>
 
 #include <chrono>
-#include <string>
-#include <utility>
 
 namespace tenure::postgresql
 {
@@ -25,15 +23,13 @@ store::Request<ReleaseReply> release(ClientPtr client, ReleaseRequest request)
 {
     auto const& claim = *request.claim;
     auto const& keep = request.keep_for;
-    Query query;
-    query.line = Query::Line::releases;
-    query.statement.text = client->sql("SELECT tenure.release($1, $2, $3, $4)");
-    query.statement.values = {claim.key(), claim.owner, std::to_string(claim.reuse_after.count()), std::nullopt};
+    Values values{claim.key(), claim.owner, std::to_string(claim.reuse_after.count()), std::nullopt};
     if (keep)
-        query.statement.values.back() = std::to_string(keep->count());
-    else if (request.notifications && client->config()->notifications)
+        values.back() = std::to_string(keep->count());
+    auto query = client->query(
+        "SELECT tenure.release($1, $2, $3, $4)", std::move(values), request.not_after, Query::Line::releases);
+    if (!keep && request.notifications && client->config()->notifications)
         query.announces = waited_name(*claim.range);
-    query.not_after = request.not_after;
     auto asking = ask(client, std::move(query));
     auto const answer = co_await asking;
 
@@ -47,16 +43,13 @@ store::Request<ReleaseReply> release(ClientPtr client, ReleaseRequest request)
 
 store::Request<WithdrawReply> withdraw(ClientPtr client, WithdrawRequest request)
 {
-    Query query;
-    query.line = Query::Line::releases;
-    query.statement.text = client->sql("SELECT tenure.withdraw($1, $2, $3, $4, $5, $6)");
-    query.statement.values = values_of(*request.range);
-    query.statement.values.emplace_back(request.owner);
-    query.statement.values.emplace_back(std::to_string(request.reuse_after.count()));
+    auto query = client->query(
+        "SELECT tenure.withdraw($1, $2, $3, $4, $5, $6)",
+        values_of(*request.range, {request.owner, std::to_string(request.reuse_after.count())}), request.not_after,
+        Query::Line::releases);
     query.keys = request.range->count;
     if (request.notifications && client->config()->notifications)
         query.announces = waited_name(*request.range);
-    query.not_after = request.not_after;
     auto asking = ask(client, std::move(query));
     auto const answer = co_await asking;
 
@@ -68,11 +61,9 @@ store::Request<WithdrawReply> withdraw(ClientPtr client, WithdrawRequest request
 store::Request<EvictReply> evict(ClientPtr client, EvictRequest request)
 {
     auto const key = request.range->key(request.index);
-    Query query;
-    query.line = Query::Line::releases;
-    query.statement.text = client->sql("SELECT tenure.evict($1, $2, $3)");
-    query.statement.values = {key, request.owner, request.evicted_by};
-    query.not_after = request.not_after;
+    auto query = client->query(
+        "SELECT tenure.evict($1, $2, $3)", {key, request.owner, request.evicted_by}, request.not_after,
+        Query::Line::releases);
     auto asking = ask(client, std::move(query));
     auto const answer = co_await asking;
 

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The table, and the functions that alone change it. docs/integrators/postgresql-protocol.md explains them.
-#include "schema.hpp"
+#include "protocol.hpp"
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ namespace
 constexpr std::string_view statement = R"sql(DO $install$ BEGIN
 -- two installations at once: CREATE SCHEMA IF NOT EXISTS is not atomic
 PERFORM pg_advisory_xact_lock(7303014, 0);
-CREATE SCHEMA IF NOT EXISTS tenure;
+EXECUTE 'CREATE SCHEMA IF NOT EXISTS ' || rtrim('tenure.', '.');
 CREATE TABLE IF NOT EXISTS tenure.lease (
     key    text COLLATE "C" PRIMARY KEY,
     pool   text COLLATE "C",               -- with number: how a pool finds its rows; null until a pool has used the row
@@ -68,9 +68,7 @@ DECLARE
     v_micros bigint := extract(epoch FROM v_now) * 1000000;
     v_key text; v_free int; v_rows int; v_min timestamptz; v_gap int; v_top int;
 BEGIN
-    IF current_setting('synchronous_commit') IN ('off', 'local') THEN
-        PERFORM set_config('synchronous_commit', 'on', true);
-    END IF;
+    IF current_setting('synchronous_commit') IN ('off', 'local') THEN PERFORM set_config('synchronous_commit', 'on', true); END IF;
     IF NOT p_numbered THEN
         -- FOR UPDATE is what an open guard (FOR KEY SHARE) excludes; the lock of a plain UPDATE is not
         UPDATE tenure.lease l SET owner = p_owner, until = v_until, since = v_now, token = greatest(l.token + 1, v_micros)
@@ -131,21 +129,15 @@ END $$;
 -- For each claim: 1 renewed, 0 not the owner, -1 locked
 CREATE OR REPLACE FUNCTION tenure.renew(p_keys text[], p_owners text[], p_lives bigint[]) RETURNS int[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE v_now timestamptz := clock_timestamp(); v_codes int[] := '{}'; v_code int;
+DECLARE v_now timestamptz := clock_timestamp(); v_codes int[] := '{}';
 BEGIN
-    IF current_setting('synchronous_commit') IN ('off', 'local') THEN
-        PERFORM set_config('synchronous_commit', 'on', true);
-    END IF;
+    IF current_setting('synchronous_commit') IN ('off', 'local') THEN PERFORM set_config('synchronous_commit', 'on', true); END IF;
     FOR i IN 1 .. cardinality(p_keys) LOOP
         UPDATE tenure.lease l SET until = v_now + p_lives[i] * interval '1 millisecond'
          WHERE l.key = (SELECT k.key FROM tenure.lease k WHERE k.key = p_keys[i] AND k.owner = p_owners[i]
                            AND k.until > v_now AND k.until < 'infinity' FOR NO KEY UPDATE SKIP LOCKED);
-        v_code := 1;
-        IF NOT FOUND THEN
-            PERFORM 1 FROM tenure.lease k WHERE k.key = p_keys[i] AND k.owner = p_owners[i] AND k.until > v_now;
-            v_code := CASE WHEN FOUND THEN -1 ELSE 0 END;
-        END IF;
-        v_codes := v_codes || v_code;
+        v_codes := v_codes || CASE WHEN FOUND THEN 1 WHEN EXISTS (SELECT FROM tenure.lease k WHERE k.key = p_keys[i]
+            AND k.owner = p_owners[i] AND k.until > v_now) THEN -1 ELSE 0 END;
     END LOOP;
     RETURN v_codes;
 END $$;
@@ -156,9 +148,7 @@ CREATE OR REPLACE FUNCTION tenure.release(p_key text, p_owner text, p_rest bigin
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE v_now timestamptz := clock_timestamp(); v_owner text;
 BEGIN
-    IF current_setting('synchronous_commit') IN ('off', 'local') THEN
-        PERFORM set_config('synchronous_commit', 'on', true);
-    END IF;
+    IF current_setting('synchronous_commit') IN ('off', 'local') THEN PERFORM set_config('synchronous_commit', 'on', true); END IF;
     UPDATE tenure.lease l SET since = v_now,
         owner = CASE WHEN p_keep IS NOT NULL THEN 'kept/' || p_owner WHEN p_rest > 0 THEN 'resting/' || p_owner ELSE '' END,
         until = CASE WHEN p_keep > 0 THEN v_now + p_keep * interval '1 millisecond' WHEN p_keep = 0 THEN l.until
@@ -188,9 +178,7 @@ CREATE OR REPLACE FUNCTION tenure.evict(p_key text, p_owner text, p_by text) RET
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE v_now timestamptz := clock_timestamp(); v_until timestamptz;
 BEGIN
-    IF current_setting('synchronous_commit') IN ('off', 'local') THEN
-        PERFORM set_config('synchronous_commit', 'on', true);
-    END IF;
+    IF current_setting('synchronous_commit') IN ('off', 'local') THEN PERFORM set_config('synchronous_commit', 'on', true); END IF;
     UPDATE tenure.lease l SET owner = 'evicted/' || p_by
      WHERE l.key = (SELECT k.key FROM tenure.lease k WHERE k.key = p_key AND k.owner = p_owner AND k.until > v_now
                        AND k.until < 'infinity' FOR NO KEY UPDATE SKIP LOCKED) RETURNING l.until INTO v_until;
@@ -263,20 +251,9 @@ BEGIN
     END IF;
 END $$;
 
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tenure FROM PUBLIC;
+-- workers get all but tenure.evict
+EXECUTE 'REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ' || rtrim('tenure.', '.') || ' FROM PUBLIC';
 END $install$)sql";
-
-/// of a worker; those who evict keys by hand also need `evict`
-constexpr std::string_view functions[] = {"claim", "renew", "release", "withdraw", "look", "list", "wait", "listen",
-                                          "announce", "sweep", "guard", "version"};
-
-std::string quoted(std::string_view name)
-{
-    std::string text = "\"";
-    for (char const c : name)
-        text.append(c == '"' ? 2 : 1, c);
-    return text + "\"";
-}
 
 } // namespace
 
@@ -296,16 +273,11 @@ std::string in_schema(std::string_view sql, std::string_view schema)
 std::string install_statement(std::string_view schema, std::vector<std::string> const& roles)
 {
     auto text = in_schema(statement, schema);
-    for (std::string_view const before : {"SCHEMA IF NOT EXISTS tenure", "IN SCHEMA tenure"})
-        if (auto const at = text.find(before); at != std::string::npos)
-            text.replace(at + before.size() - 6, 6, schema);
+    auto const in = " SCHEMA " + std::string(schema);
     std::string grants;
-    for (auto const& role : roles) {
-        grants += "GRANT USAGE ON SCHEMA " + std::string(schema) + " TO " + quoted(role) + ";\n";
-        for (auto const function : functions)
-            grants += "GRANT EXECUTE ON FUNCTION " + std::string(schema) + "." + std::string(function) + " TO " +
-                      quoted(role) + ";\n";
-    }
+    for (auto const& role : roles)
+        grants += "GRANT USAGE ON" + in + " TO \"" + role + "\"; GRANT EXECUTE ON ALL FUNCTIONS IN" + in + " TO \"" +
+                  role + "\"; REVOKE EXECUTE ON FUNCTION " + std::string(schema) + ".evict FROM \"" + role + "\";\n";
     return text.insert(text.rfind("END $install$"), grants);
 }
 

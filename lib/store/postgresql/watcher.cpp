@@ -6,10 +6,7 @@
 
 #include <tenure/errc.hpp>
 
-#include <algorithm>
 #include <chrono>
-#include <cstdint>
-#include <utility>
 
 namespace tenure::postgresql
 {
@@ -28,12 +25,11 @@ constexpr auto retry_after = 1s;
 
 Watcher::Watcher(ClientPtr client)
     : client_(std::move(client))
-    , watched_(client_->shared_runtime())
-    , backoff_(
-          client_->config()->reconnect_backoff, [runtime = client_->shared_runtime()] { return runtime->random(); })
-    , probe_limit_(client_->runtime())
-    , pause_(client_->runtime())
-    , refresh_(client_->runtime())
+    , watched_(client_->runtime())
+    , backoff_(client_->config()->reconnect_backoff, [runtime = client_->runtime()] { return runtime->random(); })
+    , probe_limit_(*client_->runtime())
+    , pause_(*client_->runtime())
+    , refresh_(*client_->runtime())
 {
 }
 
@@ -41,15 +37,13 @@ void Watcher::start()
 {
     if (client_->config()->listen || !client_->config()->notifications)
         return;
-    client_->listen(
-        [weak = weak_from_this()] {
-            if (auto const self = weak.lock())
-                self->use(self->client_->connection());
-        },
-        [weak = weak_from_this()](std::string const& channel, std::string const&) {
-            if (auto const self = weak.lock())
-                self->notified(channel);
-        });
+    client_->listen([weak = weak_from_this()](std::string const* channel) {
+        auto const self = weak.lock();
+        if (self != nullptr && channel != nullptr)
+            self->notified(*channel);
+        else if (self != nullptr)
+            self->use(self->client_->connection());
+    });
 }
 
 std::unique_ptr<Watch> Watcher::watch(KeyRange const& range, WatchHandler handler)
@@ -88,7 +82,7 @@ void Watcher::close() noexcept
 void Watcher::begin_soon()
 {
     if (!closed_)
-        begin_.post(client_->runtime(), weak_from_this(), &Watcher::begin);
+        begin_.post(*client_->runtime(), weak_from_this(), &Watcher::begin);
 }
 
 void Watcher::begin()
@@ -100,8 +94,8 @@ void Watcher::begin()
     else if (hears_ == Hears::unknown)
         probe();
     else if (hears_ == Hears::yes)
-        if (auto names = names_if([](Watched const& watched) { return !watched.asked; }); !names.empty())
-            listen(std::move(names));
+        if (auto const names = names_if([](Watched const& watched) { return !watched.asked; }); !names.empty())
+            listen(names);
 }
 
 void Watcher::connect()
@@ -115,28 +109,17 @@ void Watcher::connect()
     }
     if (own_ != nullptr)
         return;
-    own_ = std::make_shared<Connection>(client_->shared_runtime(), client_->config(), client_->config()->listen);
-    Connection::Events events;
-    events.ready = [weak = weak_from_this()] {
-        if (auto const self = weak.lock())
-            self->use(self->own_);
-    };
-    events.lost = [weak = weak_from_this()](net::StreamError const& error) {
-        auto const self = weak.lock();
-        if (self == nullptr || self->closed_)
-            return;
-        self->own_ = nullptr;
-        if (self->line_ == nullptr)
-            self->client_->runtime().log(
-                LogLevel::info, self->client_->where() + ": no connection for wake-ups: " + error.text());
-        self->pause_.after(self->backoff_.after_failure(), self->weak_from_this(), &Watcher::begin_soon);
-        self->use(nullptr);
-    };
-    events.notified = [weak = weak_from_this()](std::string const& channel, std::string const&) {
-        if (auto const self = weak.lock())
-            self->notified(channel);
-    };
-    own_->open(std::move(events));
+    own_ = std::make_shared<Connection>(client_->runtime(), client_->config(), client_->config()->listen);
+    own_->open(weak_from_this());
+}
+
+void Watcher::on_lost(Connection&, net::StreamError const& error)
+{
+    if (line_ == nullptr)
+        client_->runtime()->log(LogLevel::info, client_->where() + ": no connection for wake-ups: " + error.text());
+    own_ = nullptr;
+    pause_.after(backoff_.after_failure(), weak_from_this(), &Watcher::begin_soon);
+    use(nullptr);
 }
 
 void Watcher::use(ConnectionPtr line)
@@ -159,38 +142,34 @@ void Watcher::probe()
         return;
     }
     hears_ = Hears::probing;
-    probe_channel_ = "tenure_probe_" + std::to_string(client_->runtime().random());
-    probe_limit_.after(probe_takes, weak_from_this(), [](Watcher& self) { self.cannot_hear("a probe did not come back"); });
-    Transaction listening;
-    listening.statements.push_back({"LISTEN " + probe_channel_});
-    listening.handler = [weak = weak_from_this(), channel = probe_channel_](TransactionReply&& reply) {
+    probe_channel_ = "tenure_probe_" + std::to_string(client_->runtime()->random());
+    probe_limit_.after(
+        probe_takes, weak_from_this(), [](Watcher& self) { self.cannot_hear("a probe did not come back"); });
+    line_->send({{"LISTEN " + probe_channel_}}, [weak = weak_from_this(), channel = probe_channel_](auto&& reply) {
         auto const self = weak.lock();
-        if (self == nullptr || self->probe_channel_ != channel || !reply.results.size())
+        if (self == nullptr || self->probe_channel_ != channel || reply.results.empty())
             return;
-        Query query;
-        query.statement = {"SELECT pg_notify($1, '')", {channel}};
-        query.not_after = self->client_->runtime().now() + probe_takes;
+        auto query =
+            self->client_->query("SELECT pg_notify($1, '')", {channel}, self->client_->runtime()->now() + probe_takes);
         query.alone = true;
         self->client_->send(std::move(query), [](Outcome const&) {});
-    };
-    line_->send(std::move(listening));
+    });
 }
 
 void Watcher::cannot_hear(std::string const& why)
 {
     hears_ = Hears::no;
     probe_limit_.cancel();
-    client_->runtime().log(
-        LogLevel::info,
-        client_->where() + ": no wake-ups, so waiters poll: " + why +
-            "; name the server itself in the URL: listen=HOST:PORT");
+    client_->runtime()->log(
+        LogLevel::info, client_->where() + ": no wake-ups, so waiters poll: " + why +
+                            "; name the server itself in the URL: listen=HOST:PORT");
     for (auto const& name : names_if([](Watched const&) { return true; }))
         watched_.notify(name, WatchEvent::unavailable);
 }
 
 // -- ranges --
 
-Watcher::Names Watcher::names_if(bool (*wanted)(Watched const&)) const
+Watcher::Names Watcher::names_if(bool (*wanted)(Watched const&))
 {
     Names names;
     for (auto const& [name, entry] : watched_.entries())
@@ -199,50 +178,51 @@ Watcher::Names Watcher::names_if(bool (*wanted)(Watched const&)) const
     return names;
 }
 
-void Watcher::listen(Names names)
+void Watcher::listen(Names const& names)
 {
     for (auto const& name : names)
         watched_.find(name)->asked = true;
-    Transaction listening;
-    listening.statements.push_back({client_->sql("SELECT unnest(tenure.listen($1))"), {array_of(names)}});
-    listening.handler = [weak = weak_from_this(), line = line_.get(), names](TransactionReply&& reply) mutable {
+    Statement statement{client_->sql("SELECT unnest(tenure.listen($1))"), {array_of(names)}};
+    line_->send({std::move(statement)}, [weak = weak_from_this(), line = line_.get(), names](auto&& reply) {
         auto const self = weak.lock();
         if (self == nullptr || self->line_.get() != line)
             return;
         if (reply.results.empty()) {
-            self->pause_.after(retry_after, weak, &Watcher::begin_soon);
-            for (auto const& name : names)
-                self->interrupt(name);
+            self->retry(names);
             return;
         }
         for (int row = 0; row < reply.results[0].rows(); ++row)
             self->channels_[std::string(reply.results[0].text(0, row))] = names[static_cast<std::size_t>(row)];
-        self->mark(std::move(names));
-    };
-    line_->send(std::move(listening));
+        self->mark(names);
+    });
 }
 
-void Watcher::mark(Names names)
+void Watcher::mark(Names const& names)
 {
-    Query query;
-    query.statement.text = client_->sql("SELECT tenure.wait($1, $2)");
-    query.statement.values = {
-        array_of(names), std::to_string(std::chrono::milliseconds(mark_lasts).count())};
-    query.not_after = client_->runtime().now() + mark_period;
+    auto query = client_->query(
+        "SELECT tenure.wait($1, $2)", {array_of(names), std::to_string(std::chrono::milliseconds(mark_lasts).count())},
+        client_->runtime()->now() + mark_period);
     query.alone = true;
     client_->send(std::move(query), [weak = weak_from_this(), line = line_.get(), names](Outcome&& outcome) {
         auto const self = weak.lock();
         if (self == nullptr || self->closed_ || self->line_.get() != line)
             return;
-        bool const marked = std::holds_alternative<Answer>(outcome);
-        if (!marked)
-            self->pause_.after(retry_after, weak, &Watcher::begin_soon);
+        if (!std::holds_alternative<Answer>(outcome)) {
+            self->retry(names);
+            return;
+        }
         for (auto const& name : names)
-            if (auto* const watched = self->watched_.find(name); watched != nullptr && !marked)
-                self->interrupt(name);
-            else if (watched != nullptr && !std::exchange(watched->in_force, true))
+            if (auto* const watched = self->watched_.find(name); watched && !std::exchange(watched->in_force, true))
                 self->watched_.notify(name, WatchEvent::in_force);
     });
+}
+
+/** Listens again in a moment. */
+void Watcher::retry(Names const& names)
+{
+    pause_.after(retry_after, weak_from_this(), &Watcher::begin_soon);
+    for (auto const& name : names)
+        interrupt(name);
 }
 
 void Watcher::interrupt(std::string const& name)
@@ -268,21 +248,19 @@ void Watcher::notified(std::string const& channel)
 
 void Watcher::refresh()
 {
-    auto const now = client_->runtime().now();
+    auto const now = client_->runtime()->now();
     std::erase_if(watched_.entries(), [now](auto const& entry) { return entry.second.idle(now); });
-    Transaction forgetting;
+    std::vector<Statement> forgetting;
     std::erase_if(channels_, [&](auto const& entry) {
         bool const gone = watched_.find(entry.second) == nullptr;
         if (gone)
-            forgetting.statements.push_back({"UNLISTEN " + entry.first});
+            forgetting.push_back({"UNLISTEN " + entry.first});
         return gone;
     });
-    if (line_ != nullptr && !forgetting.statements.empty()) {
-        forgetting.handler = [](TransactionReply&&) {};
-        line_->send(std::move(forgetting));
-    }
-    if (auto names = names_if([](Watched const& watched) { return watched.in_force; }); !names.empty())
-        mark(std::move(names));
+    if (line_ != nullptr && !forgetting.empty())
+        line_->send(forgetting, [](TransactionReply const&) {});
+    if (auto const names = names_if([](Watched const& watched) { return watched.in_force; }); !names.empty())
+        mark(names);
     if (!watched_.entries().empty())
         refresh_.after(mark_period, weak_from_this(), &Watcher::refresh);
 }

@@ -11,9 +11,6 @@
 #include <tenure/backend/backend.hpp>
 
 #include <map>
-#include <memory>
-#include <string>
-#include <vector>
 
 namespace tenure::postgresql
 {
@@ -23,7 +20,7 @@ namespace tenure::postgresql
  *  A connection is used once a notification of the store itself, sent on the way of the requests, has come back: some
  *  poolers accept LISTEN and deliver nothing. A watch is in force once its range is marked as waited for, because a
  *  release announces nothing else. Everything runs on the strand. */
-class Watcher : public std::enable_shared_from_this<Watcher>
+class Watcher : public std::enable_shared_from_this<Watcher>, public ConnectionOwner
 {
 public:
     explicit Watcher(ClientPtr client);
@@ -45,21 +42,25 @@ private:
     enum class Hears { unknown, probing, yes, no };
     using Names = std::vector<std::string>;
 
+    void on_ready(Connection&) override { use(own_); }
+    void on_lost(Connection&, net::StreamError const& error) override;
+    void on_notification(Connection&, std::string const& channel) override { notified(channel); }
     void begin_soon();
     void begin();
     void connect();
     void use(ConnectionPtr line);
     void probe();
     void cannot_hear(std::string const& why);
-    void listen(Names names);
-    void mark(Names names);
+    void listen(Names const& names);
+    void mark(Names const& names);
+    void retry(Names const& names);
     void interrupt(std::string const& name);
     void notified(std::string const& channel);
     void refresh();
-    [[nodiscard]] Names names_if(bool (*wanted)(Watched const&)) const;
+    [[nodiscard]] Names names_if(bool (*wanted)(Watched const&));
 
     ClientPtr client_;
-    store::HintRegistry<std::string, Watched> mutable watched_;
+    store::HintRegistry<std::string, Watched> watched_;
     net::Backoff backoff_;
     /// of `PostgresqlConfig::listen`; null: none
     ConnectionPtr own_;

@@ -1,10 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Client: from the queue to batches, and what becomes of their answers.
+// Client: from the queue to batches, their answers, and the connections.
 #include "client.hpp"
 
-#include "store/postgresql/errors.hpp"
-#include "store/postgresql/schema.hpp"
-
+#include <config/utf8.hpp>
 #include <net/endpoint.hpp>
 #include <tenure/errc.hpp>
 
@@ -23,6 +21,10 @@ constexpr std::size_t most_bytes_in_batch = 256UL * 1024;
 constexpr std::uint32_t most_keys_in_batch = 16'384;
 /// one batch under way, and one that gathers
 constexpr std::size_t claims_begun = 2 * most_in_batch;
+constexpr std::size_t most_left_behind = 2;
+/// after this time no answer is expected
+constexpr auto longest_wait = 10s;
+constexpr std::size_t most_lost_sessions = 16;
 
 std::size_t bytes_of(Statement const& statement)
 {
@@ -30,24 +32,6 @@ std::size_t bytes_of(Statement const& statement)
     for (auto const& value : statement.values)
         bytes += value ? value->size() : 0;
     return bytes;
-}
-
-/** The server refuses other text, and with it the whole batch. */
-bool is_utf8(std::string_view text)
-{
-    for (std::size_t i = 0; i < text.size();) {
-        auto const first = static_cast<unsigned char>(text[i++]);
-        int const more = first < 0x80 ? 0 : first < 0xc2 ? -1 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : first < 0xf5 ? 3 : -1;
-        auto const second = i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-        bool const overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-        bool const outside = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
-        if (more < 0 || first == 0 || overlong || outside)
-            return false;
-        for (int n = 0; n < more; ++n)
-            if (i == text.size() || (static_cast<unsigned char>(text[i++]) & 0xc0U) != 0x80)
-                return false;
-    }
-    return true;
 }
 
 } // namespace
@@ -63,19 +47,13 @@ Client::Client(std::shared_ptr<Runtime> runtime, PostgresqlConfig config, std::s
 {
 }
 
-Client::~Client()
-{
-    close();
-}
-
 void Client::close() noexcept
 {
     if (std::exchange(closed_, true))
         return;
     timer_.cancel();
     reachable_ = nullptr;
-    changed_ = nullptr;
-    notified_ = nullptr;
+    listener_ = nullptr;
     last_error_ = {make_error_code(errc::closed), "the store was closed", false};
     if (auto const current = std::exchange(current_, nullptr))
         current->close(last_error_);
@@ -89,11 +67,6 @@ void Client::close() noexcept
 std::string Client::where() const
 {
     return config_->endpoints.size() < 2 ? name_ : name_ + " at " + to_string(config_->endpoints[host_]);
-}
-
-std::string Client::sql(std::string_view text) const
-{
-    return in_schema(text, config_->schema);
 }
 
 // -- the queue --
@@ -117,14 +90,10 @@ void Client::send(Query query, OutcomeHandler handler)
     pump_soon();
 }
 
-void Client::begin_claim(Deadline not_after, store::ClaimWindow::Turn turn)
-{
-    window_->begin(std::move(not_after), std::move(turn));
-}
-
 void Client::answer_later(OutcomeHandler handler, Failure failure)
 {
-    runtime_->post([handler = std::move(handler), failure = std::move(failure)]() mutable { handler(std::move(failure)); });
+    runtime_->post(
+        [handler = std::move(handler), failure = std::move(failure)]() mutable { handler(std::move(failure)); });
 }
 
 void Client::answer_if(std::function<bool(Query const&)> const& wanted, Failure const& failure)
@@ -144,17 +113,16 @@ void Client::drop_abandoned()
     answer_if([](Query const& query) { return query.not_after.abandoned(); }, Failure::dropped());
 }
 
+void Client::fail_renewals()
+{
+    answer_if([](Query const& query) { return query.line == Query::Line::renewals; }, not_connected());
+}
+
 Failure Client::not_connected() const
 {
     if (last_error_)
         return Failure::not_sent(last_error_.code, where() + ": " + last_error_.text(), last_error_.fatal);
     return Failure::not_sent(errc::store_unavailable, where() + ": not connected");
-}
-
-void Client::shortest_ttl(std::chrono::milliseconds ttl) noexcept
-{
-    shortest_ttl_ = ttl;
-    backoff_.protect(ttl);
 }
 
 void Client::want_connection()
@@ -163,19 +131,7 @@ void Client::want_connection()
     pump_soon();
 }
 
-void Client::listen(
-    std::function<void()> changed, std::function<void(std::string const&, std::string const&)> notified)
-{
-    changed_ = std::move(changed);
-    notified_ = std::move(notified);
-}
-
 // -- batches --
-
-void Client::pump_soon()
-{
-    pump_.post(*runtime_, weak_from_this(), &Client::pump);
-}
 
 void Client::pump()
 {
@@ -238,34 +194,30 @@ void Client::write_batch()
 
 void Client::write(Entries entries, Instant now)
 {
+    std::vector<Statement> statements;
     std::vector<std::string> ranges;
-    Transaction transaction;
     for (auto const& [query, handler, refused_before] : entries) {
-        transaction.statements.push_back(query.statement);
+        statements.push_back(query.statement);
         if (!query.announces.empty())
             ranges.push_back(query.announces);
     }
-    transaction.handler = [weak = weak_from_this(), connection = current_.get(), entries = std::move(entries),
-                           now](TransactionReply&& reply) mutable {
-        if (auto const self = weak.lock())
-            self->answered(connection, std::move(entries), now, std::move(reply));
-        else
-            for (auto& entry : entries)
-                entry.handler(Failure::unknown(errc::closed, "the store was closed"));
-    };
     ++under_way_;
-    current_->send(std::move(transaction));
+    current_->send(
+        statements, [weak = weak_from_this(), connection = current_.get(), entries = std::move(entries),
+                     now](TransactionReply&& reply) mutable {
+            if (auto const self = weak.lock())
+                self->answered(connection, std::move(entries), now, std::move(reply));
+            else
+                for (auto& entry : entries)
+                    entry.handler(Failure::unknown(errc::closed, "the store was closed"));
+        });
     if (!ranges.empty())
         send_aside({sql("SELECT tenure.announce($1)"), {array_of(ranges)}});
 }
 
-/** For statements whose answer nobody needs. */
 void Client::send_aside(Statement statement)
 {
-    Transaction transaction;
-    transaction.statements.push_back(std::move(statement));
-    transaction.handler = [](TransactionReply&&) {};
-    current_->send(std::move(transaction));
+    current_->send({std::move(statement)}, [](TransactionReply const&) {});
 }
 
 void Client::answered(Connection const* connection, Entries entries, Instant since, TransactionReply reply)
@@ -298,15 +250,169 @@ void Client::answered(Connection const* connection, Entries entries, Instant sin
     }
     if (closed_)
         return;
-    if (reply.error && is_read_only(reply.error->code) && connection == current_.get())
-        leave_host(connection);
-    std::erase_if(left_behind_, [this, connection](auto const& one) {
-        bool const done = one.first.get() == connection && !one.first->busy();
-        if (done)
-            one.first->close({errc::store_unavailable, "another connection took over"});
-        return done;
-    });
+    if (is_current && reply.error && reply.error->code == read_only_code) {
+        next_host();
+        give_up(current_, "the server became a standby, or read-only");
+    }
+    for (auto const& [left, until] : std::vector(left_behind_))
+        if (left.get() == connection && !left->busy())
+            give_up(left, "another connection took over");
     pump_soon();
+}
+
+// -- connections --
+
+void Client::connect()
+{
+    auto const& hosts = config_->endpoints;
+    auto const endpoint = hosts.empty() ? std::nullopt : std::optional(hosts[host_]);
+    current_ = std::make_shared<Connection>(runtime_, config_, endpoint);
+    under_way_ = 0;
+    current_->open(weak_from_this());
+}
+
+void Client::on_ready(Connection& connection)
+{
+    if (&connection != current_.get())
+        return;
+    ready_ = true;
+    wanted_ = false;
+    failed_in_a_row_ = fatal_in_a_row_ = 0;
+    last_error_ = {};
+    backoff_.worked();
+    if (config_->create) {
+        auto next = *config_;
+        next.create = false;
+        config_ = std::make_shared<PostgresqlConfig const>(std::move(next));
+    }
+    if (auto const outage = failed_attempts_.lasts() ? failed_attempts_.end(runtime_->now()) : std::nullopt)
+        runtime_->log(
+            LogLevel::warning, name_ + ": reachable again after " + elapsed_text(outage->lasting) +
+                                   "; failed attempts to connect: " + std::to_string(outage->total));
+    end_lost_sessions();
+    runtime_->post([weak = weak_from_this()] {
+        if (auto const self = weak.lock(); self && self->reachable_)
+            self->reachable_();
+    });
+    if (listener_)
+        listener_(nullptr);
+    pump();
+}
+
+/** Then nothing of their requests can take effect later. Behind a pooler they are not found, which is harmless. */
+void Client::end_lost_sessions()
+{
+    for (auto const& [pid, started, application] : std::exchange(lost_sessions_, {}))
+        send_aside(
+            {"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND "
+             "extract(epoch FROM backend_start)::text = $2 AND application_name = $3",
+             {pid, started, application}});
+}
+
+void Client::on_lost(Connection& connection, net::StreamError const& error)
+{
+    if (connection.busy() && !connection.session().pid.empty() && lost_sessions_.size() < most_lost_sessions)
+        lost_sessions_.push_back(connection.session());
+    std::erase_if(left_behind_, [&connection](auto const& one) { return one.first.get() == &connection; });
+    if (&connection != current_.get())
+        return;
+    current_ = nullptr;
+    // held leases must be renewed as soon as the server is back
+    wanted_ = wanted_ || shortest_ttl_ > 0ms;
+    if (std::exchange(ready_, false)) {
+        last_error_ = {errc::store_unavailable, error.text()};
+        open_after_ = runtime_->now() + backoff_.after_loss();
+        if (listener_)
+            listener_(nullptr);
+    } else {
+        connect_failed(error);
+    }
+    fail_renewals();
+    pump_soon();
+}
+
+void Client::connect_failed(net::StreamError const& error)
+{
+    auto const hosts = std::max<std::size_t>(config_->endpoints.size(), 1);
+    auto text = hosts == 1 ? error.text() : to_string(config_->endpoints[host_]) + ": " + error.text();
+    bool const is_public = error.code.category() == tenure_category();
+    ++failed_in_a_row_;
+    fatal_in_a_row_ = error.fatal ? fatal_in_a_row_ + 1 : 0;
+    // while another host is left to try, a person need not act
+    bool const fatal = error.fatal && fatal_in_a_row_ >= hosts;
+    last_error_ = {is_public ? error.code : make_error_code(errc::store_unavailable), std::move(text), fatal};
+    next_host();
+    if (failed_in_a_row_ % hosts == 0) {
+        open_after_ = runtime_->now() + (fatal ? backoff_.after_refusal() : backoff_.after_failure());
+        answer_if([](Query const& query) { return query.not_after.one_attempt(); }, not_connected());
+    }
+    if (fatal) {
+        wanted_ = shortest_ttl_ > 0ms;
+        answer_if([](Query const&) { return true; }, not_connected());
+        window_->fail_all(not_connected());
+    }
+    if (auto const repeated = failed_attempts_.happened(last_error_.text(), runtime_->now()))
+        runtime_->log(LogLevel::warning, name_ + ": " + last_error_.text() + how_often(*repeated));
+}
+
+// -- silence --
+
+Clock::duration Client::patience() const noexcept
+{
+    auto const base =
+        shortest_ttl_ > 0ms ? std::clamp<Clock::duration>(shortest_ttl_ / 6, 500ms, 5s) : Clock::duration(5s);
+    // a server that was left twice is slow, and would become slower
+    return base * (1 + static_cast<int>(left_behind_.size()));
+}
+
+void Client::leave_silent()
+{
+    if (left_behind_.size() == most_left_behind)
+        give_up(left_behind_.front().first, "the server does not answer");
+    left_behind_.emplace_back(std::exchange(current_, nullptr), runtime_->now() + longest_wait);
+    ready_ = false;
+    wanted_ = true;
+    last_error_ = {errc::store_unavailable, "the server does not answer"};
+    // others may begin while these claims stay unanswered
+    window_->begin_anew();
+    fail_renewals();
+    next_host();
+    if (listener_)
+        listener_(nullptr);
+}
+
+void Client::give_up(ConnectionPtr connection, char const* why)
+{
+    net::StreamError const error{errc::store_unavailable, why};
+    on_lost(*connection, error);
+    connection->close(error);
+}
+
+void Client::tick()
+{
+    if (closed_)
+        return;
+    auto const now = runtime_->now();
+    answer_if([this](Query const& query) { return over(query); }, last_error_ ? not_connected() : Failure::dropped());
+    auto when = Instant::max();
+    for (auto const& line : queue_)
+        for (auto const& entry : line)
+            when = std::min(when, entry.query.not_after.at());
+    for (auto const& [connection, until] : std::vector(left_behind_))
+        if (now >= until)
+            give_up(connection, "the server does not answer");
+        else
+            when = std::min(when, until);
+    if (ready_ && under_way_ > 0) {
+        auto const silent_at = current_->last_progress() + patience();
+        if (now >= silent_at)
+            leave_silent();
+        else
+            when = std::min(when, silent_at);
+    }
+    if (when != Instant::max())
+        timer_.by(when, weak_from_this(), &Client::tick);
+    pump();
 }
 
 store::Step<Outcome> ask(ClientPtr client, Query query)

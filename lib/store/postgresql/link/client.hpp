@@ -3,6 +3,7 @@
 
 #include "connection.hpp"
 #include "runtime/names.hpp"
+#include "store/postgresql/protocol.hpp"
 
 #include <net/backoff.hpp>
 #include <runtime/once_per_turn.hpp>
@@ -11,20 +12,13 @@
 #include <store/claim_window.hpp>
 #include <store/request.hpp>
 #include <tenure/backend/backend.hpp>
-#include <tenure/stores/postgresql.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <list>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <variant>
-#include <vector>
 
 namespace tenure::postgresql
 {
@@ -60,32 +54,43 @@ using OutcomeHandler = OneShot<void(Outcome&&)>;
 
 /** Client of a database: one connection for all requests, and the next host if that fails.
  *
- *  What is sent while a batch is under way, or in one turn of the loop, is the next batch: one transaction, so one flush
- *  of the server for all. A connection that is silent is left behind, where late answers still count, and another one
- *  takes over. A written request is never cancelled. Everything runs on the strand. */
-class Client : public std::enable_shared_from_this<Client>
+ *  What is sent while a batch is under way, or in one turn of the loop, is the next batch: one transaction, so one
+ * flush of the server for all. A connection that is silent is left behind, where late answers still count, and another
+ * one takes over. A written request is never cancelled. Everything runs on the strand. */
+class Client : public std::enable_shared_from_this<Client>, public ConnectionOwner
 {
 public:
     Client(std::shared_ptr<Runtime> runtime, PostgresqlConfig config, std::string name);
     Client(Client const&) = delete;
     Client& operator=(Client const&) = delete;
-    ~Client();
+    ~Client() { close(); }
 
-    [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
-    [[nodiscard]] std::shared_ptr<Runtime> const& shared_runtime() const noexcept { return runtime_; }
+    [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
     [[nodiscard]] std::shared_ptr<PostgresqlConfig const> const& config() const noexcept { return config_; }
-    /** For errors: the store, and the present host if it has several. */
     [[nodiscard]] std::string where() const;
     /** The statement for the schema of this store. */
-    [[nodiscard]] std::string sql(std::string_view text) const;
+    [[nodiscard]] std::string sql(std::string_view text) const { return in_schema(text, config_->schema); }
+
+    /** @param text  a statement for the schema `tenure` */
+    [[nodiscard]] Query
+    query(std::string_view text, Values values, Deadline not_after, Query::Line line = Query::Line::claims) const
+    {
+        return {line, {sql(text), std::move(values)}, std::move(not_after)};
+    }
 
     /** Sends a query. The handler is never called inside this call. */
     void send(Query query, OutcomeHandler handler);
-    /** Waits for the turn of a claim (see store::ClaimWindow). */
-    void begin_claim(Deadline not_after, store::ClaimWindow::Turn turn);
+    void begin_claim(Deadline not_after, store::ClaimWindow::Turn turn)
+    {
+        window_->begin(std::move(not_after), std::move(turn));
+    }
 
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
-    void shortest_ttl(std::chrono::milliseconds ttl) noexcept;
+    void shortest_ttl(std::chrono::milliseconds ttl) noexcept
+    {
+        shortest_ttl_ = ttl;
+        backoff_.protect(ttl);
+    }
     void drop_abandoned();
     void close() noexcept;
 
@@ -95,9 +100,8 @@ public:
     [[nodiscard]] ConnectionPtr connection() const noexcept { return ready_ ? current_ : nullptr; }
     /** Connects, if there is no connection. */
     void want_connection();
-    /** @param changed   called when `connection` has changed
-     *  @param notified  gets channel and payload of its notifications */
-    void listen(std::function<void()> changed, std::function<void(std::string const&, std::string const&)> notified);
+    /** Notified of `connection`, each time that it is another one, and of its notifications. */
+    void listen(std::function<void(std::string const* channel)> listener) { listener_ = std::move(listener); }
 
 private:
     struct Entry {
@@ -107,26 +111,31 @@ private:
         bool refused_before = false;
     };
     using Entries = std::vector<Entry>;
+    using Wanted = std::function<bool(Query const&)>;
 
+    void on_ready(Connection& connection) override;
+    void on_lost(Connection& connection, net::StreamError const& error) override;
+    void on_notification(Connection& connection, std::string const& channel) override
+    {
+        if (&connection == current_.get() && listener_)
+            listener_(&channel);
+    }
     void pump();
-    void pump_soon();
+    void pump_soon() { pump_.post(*runtime_, weak_from_this(), &Client::pump); }
     void connect();
-    void ready(Connection const* connection);
-    void lost(Connection const* connection, net::StreamError const& error);
     void connect_failed(net::StreamError const& error);
-    /** Tries the next host after the loss of this connection. */
-    void leave_host(Connection const* connection);
+    void next_host() noexcept { host_ = (host_ + 1) % std::max<std::size_t>(config_->endpoints.size(), 1); }
     void write_batch();
     void write(Entries entries, Instant now);
     void send_aside(Statement statement);
     void answered(Connection const* connection, Entries entries, Instant since, TransactionReply reply);
     void leave_silent();
-    void give_up(ConnectionPtr const& connection);
+    void give_up(ConnectionPtr connection, char const* why);
     void end_lost_sessions();
     [[nodiscard]] Clock::duration patience() const noexcept;
     void tick();
-    /** Takes the entries for which this is true out of the queue, and answers them. */
-    void answer_if(std::function<bool(Query const&)> const& wanted, Failure const& failure);
+    void answer_if(Wanted const& wanted, Failure const& failure);
+    void fail_renewals();
     void answer_later(OutcomeHandler handler, Failure failure);
     [[nodiscard]] Failure not_connected() const;
     [[nodiscard]] bool over(Query const& query) const { return query.not_after.over(runtime_->now()); }
@@ -148,9 +157,9 @@ private:
     bool ready_ = false;
     /// transactions of requests on `current_` without an answer
     std::size_t under_way_ = 0;
-    /// silent connections with open transactions, the oldest first
+    /// silent connections with open transactions, the oldest first, and until when they are kept
     std::vector<std::pair<ConnectionPtr, Instant>> left_behind_;
-    /// sessions that may still be working on requests whose answers nobody gets
+    /// sessions that may still work on requests whose answers cannot arrive
     std::vector<SessionName> lost_sessions_;
     /// earliest time for a connection after failures
     Instant open_after_{};
@@ -166,8 +175,7 @@ private:
     /// when old rows are deleted next
     Instant sweep_at_;
     std::function<void()> reachable_;
-    std::function<void()> changed_;
-    std::function<void(std::string const&, std::string const&)> notified_;
+    std::function<void(std::string const*)> listener_;
     OncePerTurn pump_;
     Timer timer_;
     bool closed_ = false;

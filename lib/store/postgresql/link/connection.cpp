@@ -3,12 +3,9 @@
 #include "connection.hpp"
 
 #include "runtime/fork_guard.hpp"
-#include "store/postgresql/errors.hpp"
-#include "store/postgresql/schema.hpp"
+#include "store/postgresql/protocol.hpp"
 
 #include <tenure/errc.hpp>
-
-#include <boost/asio/post.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -22,18 +19,16 @@ namespace tenure::postgresql
 namespace
 {
 
-/// one write of a session that could change nothing, and the versions of server and schema
 constexpr std::string_view greeting =
     "SELECT pg_backend_pid(), extract(epoch FROM a.backend_start), current_setting('default_transaction_isolation'), "
     "pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on', version() "
     "FROM (SELECT) x LEFT JOIN pg_stat_activity a ON a.pid = pg_backend_pid()";
 
-std::string trimmed(std::string_view text)
+/** One line of a message of libpq. */
+std::string line_of(std::string_view text)
 {
     text = text.substr(0, text.find("\nLOCATION"));
-    while (!text.empty() && (text.back() == '\n' || text.back() == ' '))
-        text.remove_suffix(1);
-    std::string line(text);
+    std::string line(text.substr(0, text.find_last_not_of(" \n") + 1));
     std::ranges::replace(line, '\n', ' ');
     return line;
 }
@@ -66,62 +61,26 @@ Connection::Connection(
 {
 }
 
-Connection::~Connection()
-{
-    finish_libpq();
-}
-
 // -- connecting --
 
-Connection::Parameters Connection::parameters() const
+void Connection::open(std::weak_ptr<ConnectionOwner> owner)
 {
-    Parameters all;
-    for (auto const& [name, value] : config_->parameters)
-        all.emplace_back(name, value);
-    auto const add = [&all](char const* name, std::string const& value) {
-        if (!value.empty())
-            all.emplace_back(name, value);
-    };
-    add("host", endpoint_ ? endpoint_->host : config_->socket_directory);
-    add("hostaddr", addresses_.front());
-    add("port", std::to_string(endpoint_ ? endpoint_->port : config_->socket_port));
-    add("dbname", config_->database);
-    add("user", login_.username);
-    add("password", login_.password);
-    add("application_name", session_.application);
-    add("client_encoding", "UTF8");
-    // the default may talk to a key server inside a poll
-    if (!config_->parameters.contains("gssencmode"))
-        add("gssencmode", "disable");
-    add("tcp_user_timeout", "30000");
-    add("keepalives_idle", "10");
-    add("keepalives_interval", "5");
-    add("keepalives_count", "3");
-    return all;
-}
-
-void Connection::open(Events events)
-{
-    events_ = std::move(events);
+    owner_ = std::move(owner);
     deadline_ = runtime_->now() + config_->connect_timeout;
-    limit_.at(deadline_, weak_from_this(), [](Connection& self) { self.attempt_failed("no answer in time"); });
-    auto digits = std::to_string(runtime_->random() % 100'000'000);
-    digits.insert(0, 8 - digits.size(), '0');
-    session_.application = config_->application_name + "/" + digits;
+    auto const digits = std::to_string(100'000'000 + runtime_->random() % 100'000'000);
+    session_.application = config_->application_name + "/" + digits.substr(1);
     login_ = {config_->username, config_->password};
     try {
         if (config_->credentials)
             login_ = config_->credentials();
     } catch (std::exception const& error) {
         last_failure_ = {errc::authentication_failed, std::string("the credentials callback failed: ") + error.what()};
-        limit_.at(runtime_->now(), weak_from_this(), &Connection::try_next);
-        return;
     }
-    if (!endpoint_) {
+    if (!endpoint_ && !last_failure_)
         addresses_.emplace_back();
-        limit_.at(runtime_->now(), weak_from_this(), &Connection::try_next);
+    limit_.at(endpoint_ && !last_failure_ ? deadline_ : runtime_->now(), weak_from_this(), &Connection::try_next);
+    if (!endpoint_ || last_failure_)
         return;
-    }
     lookup_.emplace(
         runtime_, endpoint_->host,
         [weak = weak_from_this()](net::StreamError const& error, net::NameLookup::Addresses const& found) {
@@ -131,9 +90,7 @@ void Connection::open(Events events)
             for (auto const& address : found)
                 self->addresses_.push_back(address.to_string());
             if (error)
-                self->last_failure_ = {
-                    make_error_code(errc::store_unavailable),
-                    net::NameLookup::explain(self->endpoint_->host, error), false};
+                self->last_failure_ = {errc::store_unavailable, net::NameLookup::explain(self->endpoint_->host, error)};
             self->try_next();
         });
 }
@@ -142,7 +99,7 @@ void Connection::try_next()
 {
     finish_libpq();
     pending_.clear();
-    farewell_.reset();
+    farewell_.clear();
     auto const now = runtime_->now();
     if (addresses_.empty() || now >= deadline_) {
         lose(last_failure_ ? last_failure_ : net::StreamError{errc::store_unavailable, "no answer in time"});
@@ -151,7 +108,21 @@ void Connection::try_next()
     // a silent address leaves time for the others
     auto const share = (deadline_ - now) / static_cast<Clock::rep>(addresses_.size());
     limit_.at(now + share, weak_from_this(), [](Connection& self) { self.attempt_failed("no answer in time"); });
-    auto const given = parameters();
+    auto given = config_->parameters;
+    given["host"] = endpoint_ ? endpoint_->host : config_->socket_directory;
+    given["hostaddr"] = addresses_.front();
+    given["port"] = std::to_string(endpoint_ ? endpoint_->port : config_->socket_port);
+    given["dbname"] = config_->database;
+    given["user"] = login_.username;
+    given["password"] = login_.password;
+    given["application_name"] = session_.application;
+    given["client_encoding"] = "UTF8";
+    // the default may talk to a key server inside a poll
+    given.try_emplace("gssencmode", "disable");
+    given["tcp_user_timeout"] = "30000";
+    given["keepalives_idle"] = "10";
+    given["keepalives_interval"] = "5";
+    given["keepalives_count"] = "3";
     addresses_.pop_front();
     std::vector<char const*> names;
     std::vector<char const*> values;
@@ -172,12 +143,10 @@ void Connection::try_next()
     wait(true);
 }
 
-void Connection::attempt_failed(std::string message)
+void Connection::attempt_failed(std::string const& message)
 {
-    if (state_ != State::connecting)
-        return;
     bool const needs_password = pg_ != nullptr && PQconnectionNeedsPassword(pg_) != 0 && login_.password.empty();
-    last_failure_ = connect_failure(trimmed(message), needs_password);
+    last_failure_ = connect_failure(line_of(message), needs_password);
     try_next();
 }
 
@@ -185,22 +154,16 @@ void Connection::poll()
 {
     // libpq may close this socket, and open another one
     release_descriptor();
-    switch (PQconnectPoll(pg_)) {
-    case PGRES_POLLING_OK:
-        connected();
-        break;
-    case PGRES_POLLING_READING:
-        wait(false);
-        break;
-    case PGRES_POLLING_WRITING:
-        wait(true);
-        break;
-    default:
+    auto const next = PQconnectPoll(pg_);
+    if (next == PGRES_POLLING_OK)
+        greet();
+    else if (next == PGRES_POLLING_FAILED)
         attempt_failed(PQerrorMessage(pg_));
-    }
+    else
+        wait(next == PGRES_POLLING_WRITING);
 }
 
-void Connection::connected()
+void Connection::greet()
 {
     PQsetErrorVerbosity(pg_, PQERRORS_DEFAULT);
     if (PQsetnonblocking(pg_, 1) != 0 || PQenterPipelineMode(pg_) != 1) {
@@ -208,74 +171,63 @@ void Connection::connected()
         return;
     }
     wait(false);
-    Transaction first;
+    std::vector<Statement> statements;
     if (config_->create)
-        first.statements.push_back({install_statement(config_->schema, config_->roles)});
-    first.statements.push_back({std::string(greeting)});
-    first.statements.push_back({in_schema("SELECT tenure.version()", config_->schema)});
-    first.handler = [weak = weak_from_this()](TransactionReply&& reply) {
-        if (auto const self = weak.lock())
-            self->greeted(std::move(reply));
-    };
-    send(std::move(first));
+        statements.push_back({install_statement(config_->schema, config_->roles)});
+    statements.push_back({std::string(greeting)});
+    statements.push_back({in_schema("SELECT tenure.version()", config_->schema)});
+    send(statements, [weak = weak_from_this()](TransactionReply&& reply) {
+        if (auto const self = weak.lock(); self != nullptr && self->state_ == State::connecting && !reply.lost)
+            self->greeted(reply);
+    });
 }
 
-void Connection::greeted(TransactionReply reply)
+void Connection::greeted(TransactionReply const& reply)
 {
-    if (reply.lost || state_ != State::connecting)
-        return;
-    auto& results = reply.results;
     if (auto const refusal = greeting_failure(reply, config_->schema)) {
         lose(*refusal);
         return;
     }
-    auto const& about = results[results.size() - 2];
+    auto const& about = reply.results[reply.results.size() - 2];
     session_.pid = about.text(0);
     session_.started = about.text(1);
     brackets_ = about.text(2) != "read committed";
     pooled_ = session_.pid != std::to_string(PQbackendPID(pg_));
     limit_.cancel();
     state_ = State::ready;
-    events_.ready();
+    if (auto const owner = owner_.lock())
+        owner->on_ready(*this);
 }
 
 // -- transactions --
 
-void Connection::send(Transaction transaction)
+bool Connection::put(Statement const& statement)
 {
-    if (pg_ == nullptr || state_ == State::closed || fork_generation_ != fork_generation()) {
-        runtime_->post([handler = std::move(transaction.handler)]() mutable {
-            TransactionReply reply;
-            reply.lost = {errc::store_unavailable, "the connection is closed"};
-            handler(std::move(reply));
-        });
-        return;
-    }
+    std::vector<char const*> values;
+    for (auto const& value : statement.values)
+        values.push_back(value ? value->c_str() : nullptr);
+    auto const count = static_cast<int>(values.size());
+    return PQsendQueryParams(pg_, statement.text.c_str(), count, nullptr, values.data(), nullptr, nullptr, 0) == 1;
+}
+
+void Connection::send(std::vector<Statement> const& statements, TransactionHandler handler)
+{
+    bool good = pg_ != nullptr && fork_generation_ == fork_generation();
     if (pending_.empty())
         last_progress_ = runtime_->now();
-    auto const put = [this](Statement const& statement) {
-        std::vector<char const*> values;
-        for (auto const& value : statement.values)
-            values.push_back(value ? value->c_str() : nullptr);
-        return PQsendQueryParams(
-                   pg_, statement.text.c_str(), static_cast<int>(values.size()), nullptr, values.data(), nullptr,
-                   nullptr, 0) == 1;
-    };
-    bool good = true;
-    bool const bracketed = brackets_;
-    if (bracketed)
-        good = put({"BEGIN ISOLATION LEVEL READ COMMITTED"});
-    for (auto const& statement : transaction.statements)
+    if (brackets_)
+        good = good && put({"BEGIN ISOLATION LEVEL READ COMMITTED"});
+    for (auto const& statement : statements)
         good = good && put(statement);
     good = good && PQpipelineSync(pg_) == 1;
     // an error leaves the transaction open: then COMMIT is answered ROLLBACK
-    if (bracketed)
+    if (brackets_)
         good = good && put({"COMMIT"}) && PQpipelineSync(pg_) == 1;
-    pending_.push_back({std::move(transaction.handler), {}, bracketed ? 2 : 1, bracketed});
+    pending_.push_back({std::move(handler), brackets_ ? 2 : 1});
     if (good)
         flush();
     else
-        runtime_->post([weak = weak_from_this(), why = trimmed(PQerrorMessage(pg_))] {
+        runtime_->post([weak = weak_from_this(), why = line_of(PQerrorMessage(pg_))] {
             if (auto const self = weak.lock())
                 self->lose({errc::store_unavailable, why});
         });
@@ -288,76 +240,58 @@ void Connection::flush()
         wait(true);
 }
 
-void Connection::take_results(Finished& finished)
+std::vector<Connection::Pending> Connection::take_results()
 {
+    std::vector<Pending> finished;
     // null: the end of one statement's results; twice in a row: nothing is left
     for (int ends = 0; !pending_.empty() && ends < 2 && PQisBusy(pg_) == 0;) {
         auto* const raw = PQgetResult(pg_);
-        if (raw == nullptr) {
-            ++ends;
+        ends = raw == nullptr ? ends + 1 : 0;
+        if (raw == nullptr)
             continue;
-        }
-        ends = 0;
         Result result(raw);
-        auto& [handler, reply, syncs, bracketed] = pending_.front();
-        switch (result.status()) {
-        case PGRES_TUPLES_OK:
-        case PGRES_COMMAND_OK:
+        auto& [handler, syncs, reply] = pending_.front();
+        auto const status = result.status();
+        if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
             reply.results.push_back(std::move(result));
-            break;
-        case PGRES_PIPELINE_ABORTED:
-            break;
-        case PGRES_PIPELINE_SYNC:
-            if (--syncs > 0)
-                break;
-            if (bracketed && !reply.error && reply.results.back().tag() != "COMMIT")
-                reply.error = {"40000", "the server rolled the transaction back"};
-            if (bracketed && !reply.error) {
-                reply.results.pop_back();
-                reply.results.erase(reply.results.begin());
+        } else if (status == PGRES_PIPELINE_SYNC) {
+            if (--syncs == 0) {
+                finish(pending_.front());
+                finished.push_back(std::move(pending_.front()));
+                pending_.pop_front();
             }
-            finished.emplace_back(std::move(handler), std::move(reply));
-            pending_.pop_front();
-            break;
-        default: {
-            ServerError error{
-                std::string(result.error_field(PG_DIAG_SQLSTATE)),
-                trimmed(result.error_field(PG_DIAG_MESSAGE_PRIMARY))};
-            auto const severity = result.error_field(PG_DIAG_SEVERITY_NONLOCALIZED);
-            // FATAL proves nothing: a session that ends while it waits for a standby has committed
-            if (severity == "ERROR")
-                reply.error = std::move(error);
-            else if (!error.code.empty())
-                farewell_ = std::move(error);
-        }
+        } else if (status != PGRES_PIPELINE_ABORTED) {
+            reply.error = {
+                std::string(Result::error_field(raw, PG_DIAG_SQLSTATE)),
+                line_of(Result::error_field(raw, PG_DIAG_MESSAGE_PRIMARY))};
+            // FATAL proves nothing: a session that ends while it waits for a standby has committed. No answer to the
+            // Sync follows, so the transaction is lost
+            if (Result::error_field(raw, PG_DIAG_SEVERITY_NONLOCALIZED) != "ERROR" && !reply.error->code.empty())
+                farewell_ = reply.error->message + " (" + reply.error->code + ")";
         }
     }
+    return finished;
 }
 
-void Connection::take_notifications()
+/** Looks at the results of BEGIN and COMMIT. */
+void Connection::finish(Pending& pending) const
 {
-    while (auto* const notification = PQnotifies(pg_)) {
-        std::string const channel = notification->relname;
-        std::string const payload = notification->extra;
-        PQfreemem(notification);
-        if (state_ == State::ready && events_.notified)
-            events_.notified(channel, payload);
-        if (pg_ == nullptr)
-            return;
-    }
+    auto& reply = pending.reply;
+    if (!brackets_ || reply.error)
+        return;
+    if (reply.results.back().tag() != "COMMIT")
+        reply.error = {"40000", "the server rolled the transaction back"};
+    reply.results.pop_back();
+    reply.results.erase(reply.results.begin());
 }
 
 /** libpq calls it while it reads the answer to the Sync of the first pending transaction. */
 void Connection::on_notice(void* self, PGresult const* notice)
 {
-    auto const field = [notice](int name) {
-        char const* const value = PQresultErrorField(notice, name);
-        return value == nullptr ? std::string_view() : value;
-    };
     // "The transaction has already committed locally, but might not have been replicated to the standby."
     auto& pending = static_cast<Connection*>(self)->pending_;
-    if (!pending.empty() && field(PG_DIAG_SQLSTATE) == "01000" &&
-        field(PG_DIAG_SEVERITY_NONLOCALIZED) == "WARNING")
+    if (!pending.empty() && Result::error_field(notice, PG_DIAG_SQLSTATE) == "01000" &&
+        Result::error_field(notice, PG_DIAG_SEVERITY_NONLOCALIZED) == "WARNING")
         pending.front().reply.unreplicated = true;
 }
 
@@ -369,10 +303,7 @@ void Connection::wait(bool for_writing)
         error_code error;
         descriptor_.assign(PQsocket(pg_), error);
         if (error) {
-            runtime_->post([weak = weak_from_this(), error] {
-                if (auto const self = weak.lock())
-                    self->lose({error, ""});
-            });
+            limit_.at(runtime_->now(), weak_from_this(), [error](Connection& self) { self.lose({error, ""}); });
             return;
         }
     }
@@ -398,27 +329,54 @@ void Connection::on_event(bool writable)
         poll();
         return;
     }
-    if (writable) {
-        flush();
+    flush();
+    if (writable)
         return;
-    }
     bool const alive = PQconsumeInput(pg_) == 1;
     last_progress_ = runtime_->now();
-    Finished finished;
-    take_results(finished);
-    flush();
     // a handler may close or drop this object
     auto const self = shared_from_this();
-    for (auto& [handler, reply] : finished)
-        handler(std::move(reply));
-    if (pg_ != nullptr)
-        take_notifications();
+    for (auto& one : take_results())
+        one.handler(std::move(one.reply));
+    for (PGnotify* news = nullptr; pg_ != nullptr && (news = PQnotifies(pg_)) != nullptr;) {
+        std::string const channel = news->relname;
+        PQfreemem(news);
+        if (auto const owner = owner_.lock(); owner != nullptr && state_ == State::ready)
+            owner->on_notification(*this, channel);
+    }
     if (pg_ == nullptr)
         return;
-    if (!alive || PQstatus(pg_) == CONNECTION_BAD || (farewell_ && state_ == State::connecting))
-        lose({errc::store_unavailable, farewell_ ? farewell_->message : trimmed(PQerrorMessage(pg_))});
+    if (!alive || PQstatus(pg_) == CONNECTION_BAD || (!farewell_.empty() && state_ == State::connecting))
+        lose({errc::store_unavailable, farewell_.empty() ? line_of(PQerrorMessage(pg_)) : farewell_});
     else
         wait(false);
+}
+
+void Connection::lose(net::StreamError const& error)
+{
+    auto const self = shared_from_this();
+    auto const owner = owner_.lock();
+    // first, because it asks whether transactions are pending
+    if (owner != nullptr)
+        owner->on_lost(*this, error);
+    close(error);
+}
+
+void Connection::close(net::StreamError const& why) noexcept
+{
+    state_ = State::closed;
+    limit_.cancel();
+    lookup_.reset();
+    finish_libpq();
+    owner_.reset();
+    if (pending_.empty())
+        return;
+    runtime_->post([pending = std::exchange(pending_, {}), why]() mutable {
+        for (auto& one : pending) {
+            one.reply.lost = why;
+            one.handler(std::move(one.reply));
+        }
+    });
 }
 
 void Connection::release_descriptor() noexcept
@@ -442,34 +400,6 @@ void Connection::finish_libpq() noexcept
     }
     release_descriptor();
     PQfinish(std::exchange(pg_, nullptr));
-}
-
-void Connection::lose(net::StreamError error)
-{
-    if (state_ == State::closed)
-        return;
-    auto const lost = std::exchange(events_.lost, nullptr);
-    close(error);
-    if (lost)
-        lost(error);
-}
-
-void Connection::close(net::StreamError const& why) noexcept
-{
-    if (std::exchange(state_, State::closed) == State::closed)
-        return;
-    limit_.cancel();
-    lookup_.reset();
-    finish_libpq();
-    events_ = {};
-    if (pending_.empty())
-        return;
-    runtime_->post([pending = std::exchange(pending_, {}), why]() mutable {
-        for (auto& one : pending) {
-            one.reply.lost = why;
-            one.handler(std::move(one.reply));
-        }
-    });
 }
 
 } // namespace tenure::postgresql
