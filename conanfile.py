@@ -34,6 +34,7 @@ class TenureRecipe(ConanFile):
         "conformance": [True, False],
         "etcd": [True, False],
         "file": [True, False],
+        "postgresql": [True, False],
         "prometheus": [True, False],
         "tls": [True, False],
         "zookeeper": [True, False],
@@ -44,6 +45,7 @@ class TenureRecipe(ConanFile):
         "conformance": True,
         "etcd": True,
         "file": True,
+        "postgresql": False,
         "prometheus": False,
         "tls": True,
         "zookeeper": False,
@@ -61,6 +63,8 @@ class TenureRecipe(ConanFile):
         self.requires("boost/[>=1.83 <2]", transitive_headers=True)
         self.requires("openssl/[>=3 <4]")
         self.requires("spdlog/[>=1.9 <2]")
+        if self.options.postgresql:
+            self.requires("libpq/[>=14]")
         if self.options.prometheus:
             self.requires("prometheus-cpp/[>=1.0 <2]", transitive_headers=True)
         # Conan gives up before `validate` if it cannot resolve them. Its own last words then are about remotes.
@@ -86,6 +90,7 @@ class TenureRecipe(ConanFile):
         toolchain.cache_variables["TENURE_ETCD"] = bool(self.options.etcd)
         toolchain.cache_variables["TENURE_FILE"] = bool(self.options.file)
         toolchain.cache_variables["TENURE_TLS"] = bool(self.options.tls)
+        toolchain.cache_variables["TENURE_POSTGRESQL"] = "ON" if self.options.postgresql else "OFF"
         toolchain.cache_variables["TENURE_PROMETHEUS"] = "ON" if self.options.prometheus else "OFF"
         # Conan has no package of ZooKeeper's C client: it is the platform's
         toolchain.cache_variables["TENURE_ZOOKEEPER"] = "ON" if self.options.zookeeper else "OFF"

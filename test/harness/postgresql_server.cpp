@@ -44,8 +44,8 @@ std::vector<std::string> as_other_user(std::vector<std::string> arguments)
 {
     if (::geteuid() != 0)
         return arguments;
-    std::vector<std::string> all{"setpriv",       "--reuid=65534", "--regid=65534", "--clear-groups",
-                                 "--pdeathsig",   "keep",          "--"};
+    std::vector<std::string> all{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--pdeathsig", "keep",
+                                 "--"};
     all.insert(all.end(), arguments.begin(), arguments.end());
     return all;
 }
@@ -61,7 +61,8 @@ void run(std::vector<std::string> arguments, std::string const& output)
     ChildProcess process(Command{as_other_user(std::move(arguments)), {}, output});
     auto const ended = process.wait_for(120s);
     if (!ended || ended->code != 0)
-        throw std::runtime_error("a program of PostgreSQL failed:\n" + (std::ostringstream() << std::ifstream(output).rdbuf()).str());
+        throw std::runtime_error(
+            "a program of PostgreSQL failed:\n" + (std::ostringstream() << std::ifstream(output).rdbuf()).str());
 }
 
 } // namespace
@@ -93,11 +94,10 @@ PostgresqlPerson::ask(std::string const& sql, std::vector<std::string> const& va
     std::vector<char const*> pointers;
     for (auto const& value : values)
         pointers.push_back(value.c_str());
-    auto* const result =
-        values.empty() ? PQexec(connection_->pg, sql.c_str())
-                       : PQexecParams(
-                             connection_->pg, sql.c_str(), static_cast<int>(values.size()), nullptr, pointers.data(),
-                             nullptr, nullptr, 0);
+    auto* const result = values.empty() ? PQexec(connection_->pg, sql.c_str())
+                                        : PQexecParams(
+                                              connection_->pg, sql.c_str(), static_cast<int>(values.size()), nullptr,
+                                              pointers.data(), nullptr, nullptr, 0);
     std::unique_ptr<PGresult, decltype(&PQclear)> const owned(result, &PQclear);
     if (auto const status = PQresultStatus(result); status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
         char const* const code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -150,7 +150,9 @@ PostgresqlServer::PostgresqlServer(PostgresqlServer const& primary, std::vector<
         directory_.file("basebackup.log"));
     start();
     PostgresqlPerson person(primary.port());
-    if (!eventually([&] { return person.word("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") != "0"; }, 30s))
+    if (!eventually(
+            [&] { return person.word("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") != "0"; },
+            30s))
         throw std::runtime_error("the standby does not follow:\n" + log());
 }
 
@@ -221,8 +223,9 @@ PgBouncer::PgBouncer(std::uint16_t server_port)
     std::ofstream(directory_.file("users.txt")) << "\"postgres\" \"\"\n";
     std::ofstream(directory_.file("pgbouncer.ini"))
         << "[databases]\n* = host=127.0.0.1 port=" << server_port << "\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"
-        << "listen_port = " << port_ << "\nunix_socket_dir =\nauth_type = trust\nauth_file = "
-        << directory_.file("users.txt") << "\npool_mode = transaction\nmax_client_conn = 500\ndefault_pool_size = 20\n"
+        << "listen_port = " << port_
+        << "\nunix_socket_dir =\nauth_type = trust\nauth_file = " << directory_.file("users.txt")
+        << "\npool_mode = transaction\nmax_client_conn = 500\ndefault_pool_size = 20\n"
         << "admin_users = postgres\n";
     start();
 }
@@ -230,8 +233,9 @@ PgBouncer::PgBouncer(std::uint16_t server_port)
 void PgBouncer::start()
 {
     process_.emplace(Command{
-        as_other_user({find_program("pgbouncer").empty() ? "/usr/sbin/pgbouncer" : "pgbouncer",
-                       directory_.file("pgbouncer.ini")}),
+        as_other_user(
+            {find_program("pgbouncer").empty() ? "/usr/sbin/pgbouncer" : "pgbouncer",
+             directory_.file("pgbouncer.ini")}),
         {},
         directory_.file("pgbouncer.log")});
     auto const serves = [this] {
