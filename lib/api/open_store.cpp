@@ -147,21 +147,49 @@ Store open_store(asio::any_io_executor executor, ZookeeperConfig config, StoreOp
         });
 }
 
+namespace
+{
+
+/** @throws std::invalid_argument if the config is wrong, or this build is without PostgreSQL */
+void check_postgresql(PostgresqlConfig const& config)
+{
+    postgresql::check_config(config);
+#if !TENURE_HAS_POSTGRESQL
+    throw std::invalid_argument(
+        postgresql::describe(config) + ": this build of tenure is without PostgreSQL; install its C library (libpq-dev "
+                                       "on Debian and Ubuntu) and build "
+                                       "tenure with -DTENURE_POSTGRESQL=ON (Conan: -o tenure/*:postgresql=True)");
+#endif
+}
+
+} // namespace
+
 Store open_store(asio::any_io_executor executor, PostgresqlConfig config, StoreOptions options)
 {
+    check_postgresql(config);
     return open(
         std::move(executor), std::move(options),
         [&config]([[maybe_unused]] auto const& runtime) -> std::shared_ptr<Backend> {
 #if TENURE_HAS_POSTGRESQL
             return postgresql::make_backend(runtime, std::move(config));
 #else
-            postgresql::check_config(config);
-            throw std::invalid_argument(
-                postgresql::describe(config) +
-                ": this build of tenure is without PostgreSQL; install its C library (libpq-dev on Debian and Ubuntu) "
-                "and build tenure with -DTENURE_POSTGRESQL=ON (Conan: -o tenure/*:postgresql=True)");
+            return nullptr;
 #endif
         });
+}
+
+std::string postgresql_schema(std::string_view url)
+{
+    auto const parsed = parse_url(url);
+    if (parsed.scheme != schemes::postgresql.plain && parsed.scheme != schemes::postgres.plain)
+        refuse_url("scheme", parsed.scheme, "must be postgresql:// or postgres://: other stores need no schema");
+    auto const config = postgresql::config_from(parsed);
+    check_postgresql(config);
+#if TENURE_HAS_POSTGRESQL
+    return postgresql::install_statement(config.schema, config.roles);
+#else
+    return {};
+#endif
 }
 
 namespace

@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "config/url.hpp"
 #include "store/etcd/config.hpp"
-#include "store/redis/config/config.hpp"
 #include "store/postgresql/backend.hpp"
+#include "store/redis/config/config.hpp"
 #include "store/zookeeper/config.hpp"
 
 #include <cstddef>

@@ -8,9 +8,11 @@
 #include <tenure/stores/endpoint.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tenure
@@ -62,5 +64,10 @@ struct PostgresqlConfig {
  * PostgreSQL */
 [[nodiscard]] TENURE_API Store
 open_store(boost::asio::any_io_executor executor, PostgresqlConfig config, StoreOptions options);
+
+/** The statement that `PostgresqlConfig::create` runs for this URL: it creates or upgrades the schema, in one
+ * transaction, and may be run again.
+ *  @throws std::invalid_argument as `open_store`; also for a URL of another kind of store */
+[[nodiscard]] TENURE_API std::string postgresql_schema(std::string_view url);
 
 } // namespace tenure

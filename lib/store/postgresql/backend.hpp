@@ -26,6 +26,10 @@ void check_config(PostgresqlConfig const& config);
 /** `postgresql://host:5432/database`, without user and password. */
 [[nodiscard]] std::string describe(PostgresqlConfig const& config);
 
+/** The statement that creates or upgrades the schema, in one transaction, and lets the roles use it. It may be run
+ * again. In builds with PostgreSQL only. */
+[[nodiscard]] std::string install_statement(std::string_view schema, std::vector<std::string> const& roles);
+
 /** Makes the backend for a PostgreSQL database. It connects at the first request. In builds with PostgreSQL only.
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, PostgresqlConfig config);

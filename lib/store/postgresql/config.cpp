@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <string_view>
 
 namespace tenure::postgresql
@@ -55,6 +56,10 @@ PostgresqlConfig config_from(Url const& url)
     options.read("schema", config.schema);
     read_listen(config, options);
     options.read("create", config.create);
+    std::string roles;
+    options.read("roles", roles, config.create ? "" : "needs create=true");
+    for (auto const role : std::views::split(roles, ','))
+        config.roles.emplace_back(role.begin(), role.end());
     options.read("application_name", config.application_name);
     // what leases need in any case
     std::string session = "primary";

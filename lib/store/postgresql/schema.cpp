@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The table, and the functions that alone change it. docs/integrators/postgresql-protocol.md explains them.
+#include "backend.hpp"
 #include "protocol.hpp"
 
 #include <algorithm>
@@ -137,7 +138,7 @@ BEGIN
          WHERE l.key = (SELECT k.key FROM tenure.lease k WHERE k.key = p_keys[i] AND k.owner = p_owners[i]
                            AND k.until > v_now AND k.until < 'infinity' FOR NO KEY UPDATE SKIP LOCKED);
         v_codes := v_codes || CASE WHEN FOUND THEN 1 WHEN EXISTS (SELECT FROM tenure.lease k WHERE k.key = p_keys[i]
-            AND k.owner = p_owners[i] AND k.until > v_now) THEN -1 ELSE 0 END;
+            AND k.owner = p_owners[i] AND k.until > v_now AND k.until < 'infinity') THEN -1 ELSE 0 END;
     END LOOP;
     RETURN v_codes;
 END $$;

@@ -3,6 +3,7 @@
 #include "connection.hpp"
 
 #include "runtime/fork_guard.hpp"
+#include "store/postgresql/backend.hpp"
 #include "store/postgresql/protocol.hpp"
 
 #include <tenure/errc.hpp>
