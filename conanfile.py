@@ -34,6 +34,7 @@ class TenureRecipe(ConanFile):
         "conformance": [True, False],
         "etcd": [True, False],
         "file": [True, False],
+        "opentelemetry": [True, False],
         "postgresql": [True, False],
         "prometheus": [True, False],
         "tls": [True, False],
@@ -45,6 +46,7 @@ class TenureRecipe(ConanFile):
         "conformance": True,
         "etcd": True,
         "file": True,
+        "opentelemetry": False,
         "postgresql": False,
         "prometheus": False,
         "tls": True,
@@ -63,6 +65,8 @@ class TenureRecipe(ConanFile):
         self.requires("boost/[>=1.83 <2]", transitive_headers=True)
         self.requires("openssl/[>=3 <4]")
         self.requires("spdlog/[>=1.9 <2]")
+        if self.options.opentelemetry:
+            self.requires("opentelemetry-cpp/[>=1.14 <2]", transitive_headers=True)
         if self.options.postgresql:
             self.requires("libpq/[>=14]")
         if self.options.prometheus:
@@ -90,6 +94,7 @@ class TenureRecipe(ConanFile):
         toolchain.cache_variables["TENURE_ETCD"] = bool(self.options.etcd)
         toolchain.cache_variables["TENURE_FILE"] = bool(self.options.file)
         toolchain.cache_variables["TENURE_TLS"] = bool(self.options.tls)
+        toolchain.cache_variables["TENURE_OPENTELEMETRY"] = "ON" if self.options.opentelemetry else "OFF"
         toolchain.cache_variables["TENURE_POSTGRESQL"] = "ON" if self.options.postgresql else "OFF"
         toolchain.cache_variables["TENURE_PROMETHEUS"] = "ON" if self.options.prometheus else "OFF"
         # Conan has no package of ZooKeeper's C client: it is the platform's

@@ -77,6 +77,8 @@ set(TENURE_PUBLIC_HEADERS
 )
 # That of tenure::prometheus, which is installed with it.
 set(TENURE_PROMETHEUS_HEADERS prometheus.hpp)
+# That of tenure::opentelemetry, likewise.
+set(TENURE_OPENTELEMETRY_HEADERS opentelemetry.hpp)
 # Those of the conformance suite, which is installed with them unless TENURE_CONFORMANCE is off.
 set(TENURE_CONFORMANCE_HEADERS
     conformance/client.hpp

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,6 +62,10 @@ struct Event {
     CancelReason reason = CancelReason::none;
     /// `waited`: how the acquisition ended
     boost::system::error_code error;
+    /// `waited`: it was a single try, whose `errc::timed_out` says that all keys are held
+    bool is_try = false;
+    /// what `StoreOptions::event_context` returned for this acquisition; null without it
+    std::shared_ptr<void> context = nullptr;
 };
 /** The name of the enumerator. */
 [[nodiscard]] TENURE_API std::string_view to_string(Event::Kind kind) noexcept;
@@ -74,5 +79,14 @@ struct Event {
  *  @par Object lifetime  As for `LogSink`: events may arrive after their store was destroyed, until `flush_log` has
  *    returned true. */
 using EventHook = std::function<void(Event const&)>;
+
+/** Makes what all events of one acquisition and of its lease have in common (`Event::context`), for example a reference
+ * to the caller's span.
+ *
+ *  @par Thread safety  Called by the thread that starts an acquisition, before `async_acquire` or its `co_await`
+ * continues, so it must not block. A `MultiLock` calls it for each of its keys. Calls may come at the same time. If it
+ * throws, the context is null. Any thread may destroy the context.
+ *  @par Object lifetime  The store keeps it until it is closed. */
+using EventContext = std::function<std::shared_ptr<void>()>;
 
 } // namespace tenure

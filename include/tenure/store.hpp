@@ -61,6 +61,9 @@ struct StoreOptions {
     /// receives each acquisition, wait, lease at risk, loss and release, for tracing. Called by the thread of the
     /// log, so it may block. Empty: events are not made
     EventHook on_event = {};
+    /// called at the start of each acquisition if `on_event` is set: its result is in each event of the acquisition and
+    /// of its lease. Empty: `Event::context` is null
+    EventContext event_context = {};
     /// all I/O, timers and renewals of the store run on a thread of its own: handlers that block the executor cost no
     /// lease. Handlers still run on the executor, never on that thread; only a `CredentialsSource` and an `AddressMap`
     /// run there. The thread is detached, blocks all signals and ends when the store is closed. The store then does not

@@ -57,7 +57,7 @@ make_handle(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, 
     check_name("StoreOptions::order_name", options.order_name);
     auto core = std::make_shared<engine::Core>(
         std::move(runtime), std::move(backend), std::move(name), std::move(options.order_name),
-        std::move(options.on_event));
+        std::move(options.on_event), std::move(options.event_context));
     // which closes what began, where the start fails
     auto handle = std::make_shared<engine::Handle>(std::move(core));
     handle->core()->start();

@@ -40,12 +40,14 @@ void set_index(ClaimReply& reply, std::uint32_t index)
 
 Acquisition::Acquisition(
     std::shared_ptr<LeaseTarget> target, LeaseTerms const& terms, milliseconds wait, bool is_try,
-    std::optional<std::uint32_t> prefers, std::optional<Share> const& share, Handler handler)
+    std::optional<std::uint32_t> prefers, std::optional<Share> const& share, std::shared_ptr<void> event_context,
+    Handler handler)
     : target_(std::move(target))
     , core_(target_->handle()->core())
     , runtime_(*core_->runtime())
     , store_log_(core_->store_log())
     , events_(core_->events())
+    , event_context_(std::move(event_context))
     , range_(target_->range())
     , terms_(terms)
     , name_(target_->name())
@@ -287,6 +289,7 @@ void Acquisition::granted(Granted const& grant, bool claims_pending, Instant now
     lease_ = record;
     record->second_key = unknown_;
     record->name = name_;
+    record->event_context = event_context_;
     if (claims_pending || unknown_)
         record->machine.expect_claim(terms_.ttl);
     core_->counters().acquired_after(now - started_, name_counters());
@@ -295,7 +298,7 @@ void Acquisition::granted(Granted const& grant, bool claims_pending, Instant now
     if (place_)
         note_number(grant.fencing_token);
     if (place_ ? place_->waits() : turn_.waits())
-        events_.waited(*range_, target_->owner_prefix(), now - started_, {}, now);
+        report_end({}, now);
     events_.acquired(*record, now - started_, now);
     core_->keeper().add(record, now);
     // another claim of this acquisition may have found the key held after this one took it
@@ -374,10 +377,8 @@ void Acquisition::finish(error_code error)
         add_one(counters.failed);
         add_one(name_counters().failed);
     }
-    if (events_.wanted()) {
-        auto const now = runtime_.now();
-        events_.waited(*range_, target_->owner_prefix(), now - started_, error, now);
-    }
+    if (events_.wanted())
+        report_end(error, runtime_.now());
     bool const asked = machine_.has_value();
     if (asked && error == errc::store_unavailable && machine_->silence())
         note_failure(Failure::unknown(error, silence_text(runtime_.now())));
@@ -389,6 +390,13 @@ void Acquisition::finish(error_code error)
         end(turn_.may_stand_in_line());
     }
     call_handler(error, nullptr);
+}
+
+void Acquisition::report_end(error_code error, Instant now) const
+{
+    AcquisitionEnd const end{*range_, target_->owner_prefix(),  now - started_,
+                             error,   wait_ == milliseconds{0}, event_context_};
+    events_.waited(end, now);
 }
 
 std::string Acquisition::silence_text(Instant now) const

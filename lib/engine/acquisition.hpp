@@ -41,10 +41,12 @@ public:
 
     /** @param is_try  keys that others hold are no error: it completes without a lease
      *  @param prefers  as `AcquireOptions::prefer`; less than the count of the range
-     *  @param share  set exactly if the range has shares */
+     *  @param share  set exactly if the range has shares
+     *  @param event_context  of `Events::context` */
     Acquisition(
         std::shared_ptr<LeaseTarget> target, LeaseTerms const& terms, milliseconds wait, bool is_try,
-        std::optional<std::uint32_t> prefers, std::optional<Share> const& share, Handler handler);
+        std::optional<std::uint32_t> prefers, std::optional<Share> const& share, std::shared_ptr<void> event_context,
+        Handler handler);
 
     /** Call it on the thread of the initiating call. */
     static void start(std::shared_ptr<Acquisition> self, asio::cancellation_slot slot);
@@ -104,6 +106,8 @@ private:
     /** Hands its place over to the next waiter of this process, if that may have it. */
     [[nodiscard]] bool pass_on_place();
     void finish(error_code error);
+    /** Tells tracing that it is over. */
+    void report_end(error_code error, Instant now) const;
     /** Records a failure of the store, also for the end of this acquisition. */
     void record_error(error_code error, std::string detail);
     /** As above, and counts requests that keep failing. */
@@ -124,6 +128,7 @@ private:
     Runtime& runtime_;
     StoreLog& store_log_;
     Events const& events_;
+    std::shared_ptr<void> event_context_;
     KeyRangePtr range_;
     LeaseTerms terms_;
     /// where it is counted

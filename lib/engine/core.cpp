@@ -28,7 +28,7 @@ constexpr std::chrono::seconds closing_time{1};
 
 Core::Core(
     std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, std::string worker_name, std::string order_name,
-    EventHook on_event)
+    EventHook on_event, EventContext event_context)
     : runtime_(std::move(runtime))
     , backend_(std::move(backend))
     , worker_name_(std::move(worker_name))
@@ -36,7 +36,7 @@ Core::Core(
     , capabilities_(backend_->capabilities())
     , generation_(fork_generation())
     , store_log_(runtime_, backend_->describe())
-    , events_(std::move(on_event), store_log_.store(), counters_.events_dropped)
+    , events_(std::move(on_event), std::move(event_context), store_log_.store(), counters_.events_dropped)
     , lines_(std::make_shared<LeaseLines>(runtime_, store_log_, [this] { return busy(); }))
     , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, store_log_, *lines_, events_))
     , releases_(std::make_shared<ReleaseQueue>(runtime_, backend_, counters_, store_log_, *lines_))

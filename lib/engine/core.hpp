@@ -40,7 +40,7 @@ class Core final : public std::enable_shared_from_this<Core>, public ContextUser
 public:
     Core(
         std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, std::string worker_name,
-        std::string order_name, EventHook on_event);
+        std::string order_name, EventHook on_event, EventContext event_context);
 
     /** Call it right after construction. */
     void start();

@@ -11,8 +11,9 @@
 namespace tenure::engine
 {
 
-Events::Events(EventHook hook, std::string store, Count& dropped)
+Events::Events(EventHook hook, EventContext context, std::string store, Count& dropped)
     : hook_(hook ? std::make_shared<EventHook const>(std::move(hook)) : nullptr)
+    , context_(std::move(context))
     , store_(std::move(store))
     , dropped_(dropped)
 {
@@ -24,9 +25,14 @@ void Events::hand_over(Event event) const
         add_one(dropped_);
 }
 
-void Events::waited(
-    KeyRange const& range, std::string_view owner_prefix, std::chrono::nanoseconds duration,
-    boost::system::error_code error, Instant now) const noexcept
+std::shared_ptr<void> Events::context() const noexcept
+try {
+    return wanted() && context_ ? context_() : nullptr;
+} catch (...) { // it is the user's
+    return nullptr;
+}
+
+void Events::waited(AcquisitionEnd const& end, Instant now) const noexcept
 try {
     if (!wanted())
         return;
@@ -34,14 +40,16 @@ try {
     event.kind = Event::Kind::waited;
     event.at = now;
     event.store = store_;
-    event.key = range.describe();
-    auto const slash = owner_prefix.find('/');
-    event.worker = owner_prefix.substr(0, slash);
-    event.note = owner_prefix.substr(slash + 1);
+    event.key = end.range.describe();
+    auto const slash = end.owner_prefix.find('/');
+    event.worker = end.owner_prefix.substr(0, slash);
+    event.note = end.owner_prefix.substr(slash + 1);
     if (!event.note.empty())
         event.note.pop_back();
-    event.duration = duration;
-    event.error = error;
+    event.duration = end.duration;
+    event.error = end.error;
+    event.is_try = end.is_try;
+    event.context = end.context;
     hand_over(std::move(event));
 } catch (...) { // out of memory: an event must not cost a lease
     add_one(dropped_);
@@ -78,6 +86,7 @@ try {
     event.duration = duration;
     event.remaining = record.valid_until() - now;
     event.reason = record.token().reason();
+    event.context = record.event_context;
     hand_over(std::move(event));
 } catch (...) { // out of memory: an event must not cost a lease
     add_one(dropped_);

@@ -19,20 +19,32 @@ namespace tenure::engine
 
 class LeaseRecord;
 
+/** How an acquisition ended that had to wait, or got nothing. */
+struct AcquisitionEnd {
+    KeyRange const& range;
+    /// as for `make_owner`
+    std::string_view owner_prefix;
+    std::chrono::nanoseconds duration;
+    boost::system::error_code error;
+    bool is_try;
+    /// of `Events::context`
+    std::shared_ptr<void> const& context;
+};
+
 /** Hands the events of a store to the user's hook, by way of the log thread. Without a hook each call is one test of a
  * pointer. On the strand; an event that cannot be queued is dropped and counted. */
 class Events
 {
 public:
-    /** @param hook  may be empty */
-    Events(EventHook hook, std::string store, Count& dropped);
+    /** @param hook  may be empty
+     *  @param context  may be empty */
+    Events(EventHook hook, EventContext context, std::string store, Count& dropped);
 
     [[nodiscard]] bool wanted() const noexcept { return hook_ != nullptr; }
 
-    /** An acquisition that had to wait, or got nothing, is over. @param owner_prefix  as for `make_owner` */
-    void waited(
-        KeyRange const& range, std::string_view owner_prefix, std::chrono::nanoseconds duration,
-        boost::system::error_code error, Instant now) const noexcept;
+    /** The context of an acquisition that starts now. On the thread of its caller. */
+    [[nodiscard]] std::shared_ptr<void> context() const noexcept;
+    void waited(AcquisitionEnd const& end, Instant now) const noexcept;
     /** @param duration  of the acquisition */
     void acquired(LeaseRecord const& record, std::chrono::nanoseconds duration, Instant now) const noexcept;
     /** Any other event in the life of a lease. */
@@ -45,6 +57,7 @@ private:
 
     /// null if the user set no hook
     std::shared_ptr<EventHook const> hook_;
+    EventContext context_;
     std::string store_;
     Count& dropped_;
 };

@@ -101,6 +101,8 @@ public:
     bool second_key = false;
     /// where it is counted; set at its grant
     NameTable::Index name = 0;
+    /// of its acquisition, for events; set at its grant
+    std::shared_ptr<void> event_context;
     /// async_renew calls that wait for an answer to this attempt or a later one
     std::vector<std::pair<LeaseMachine::AttemptId, std::shared_ptr<Call<>>>> renewing;
 

@@ -64,6 +64,13 @@ void acquire(
     std::shared_ptr<LeaseTarget> const& target, AcquireOptions const& options, bool is_try, AcquireHandler handler,
     asio::cancellation_slot slot)
 {
+    acquire_for(target->handle()->core()->events().context(), target, options, is_try, std::move(handler), slot);
+}
+
+void acquire_for(
+    std::shared_ptr<void> event_context, std::shared_ptr<LeaseTarget> const& target, AcquireOptions const& options,
+    bool is_try, AcquireHandler handler, asio::cancellation_slot slot)
+{
     auto const& core = target->handle()->core();
     if (!core->same_process() || core->is_closed()) {
         handler(Known::at_once, make_error_code(core->same_process() ? errc::closed : errc::forked), Lease());
@@ -94,7 +101,9 @@ void acquire(
     if (share)
         share->weight *= options.permits;
     Acquisition::start(
-        std::make_shared<Acquisition>(target, terms, wait, is_try, options.prefer, share, std::move(handler)), slot);
+        std::make_shared<Acquisition>(
+            target, terms, wait, is_try, options.prefer, share, std::move(event_context), std::move(handler)),
+        slot);
 }
 
 } // namespace tenure::engine

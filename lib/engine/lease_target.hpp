@@ -91,11 +91,16 @@ private:
     NameTable::Index name_ = 0;
 };
 
-/** Checks the options of an acquisition and starts it. Any thread.
+/** Checks the options of an acquisition and starts it. On the thread of its caller.
  *  @param is_try  as for Acquisition
  *  @param slot  cancels the acquisition */
 void acquire(
     std::shared_ptr<LeaseTarget> const& target, AcquireOptions const& options, bool is_try, AcquireHandler handler,
     asio::cancellation_slot slot);
+
+/** As above, on any thread, for a caller whose context is known: see `Events::context`. */
+void acquire_for(
+    std::shared_ptr<void> event_context, std::shared_ptr<LeaseTarget> const& target, AcquireOptions const& options,
+    bool is_try, AcquireHandler handler, asio::cancellation_slot slot);
 
 } // namespace tenure::engine

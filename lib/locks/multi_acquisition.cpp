@@ -78,6 +78,8 @@ MultiAcquisition::MultiAcquisition(
     , parts_(locks_->size())
 {
     options_.wait = options_.wait.value_or(is_try ? milliseconds{0} : engine::default_wait);
+    for (std::size_t position = 0; position < parts_.size(); ++position)
+        parts_[position].event_context = locks_->target(position)->handle()->core()->events().context();
 }
 
 void MultiAcquisition::begin()
@@ -178,7 +180,9 @@ void MultiAcquisition::acquire(
                     std::move(together->handler)(Answered{});
             });
     };
-    engine::acquire(locks_->target(position), options, false, std::move(answered), parts_[position].cancel.slot());
+    auto& part = parts_[position];
+    engine::acquire_for(
+        part.event_context, locks_->target(position), options, false, std::move(answered), part.cancel.slot());
 }
 
 bool MultiAcquisition::is_here(std::size_t position) const noexcept

@@ -84,6 +84,8 @@ private:
         Lease lease;
         /// cancels its pending operation
         asio::cancellation_signal cancel;
+        /// for the events of its acquisitions and leases, one after the other
+        std::shared_ptr<void> event_context;
     };
 
     /** Acquires a single lock without the machinery for several. */

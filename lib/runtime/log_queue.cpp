@@ -5,6 +5,8 @@
 #include "fork_guard.hpp"
 #include "library_thread.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -29,23 +31,69 @@ constexpr std::size_t longest_queue = 1000;
 constexpr std::size_t longest_queue_for_events = 900;
 /// how long the end of the program waits for a sink that blocks
 constexpr std::chrono::seconds patience_at_exit{1};
+/// how long a fork waits for a sink that blocks
+constexpr std::chrono::milliseconds patience_at_fork{100};
+
+/** Owned by the log thread while it is inside a sink or hook. A fork takes it first: a mutex of the sink would
+ * otherwise stay locked in the child, whose lines would wait for it. Never destroyed, because the program may fork
+ * while it ends. */
+class SinkInUse
+{
+public:
+    SinkInUse() = default;
+
+    /** Calls a sink or hook. Log thread. */
+    template <class Call>
+    void hold_over(Call call) noexcept
+    {
+        std::lock_guard const lock(mutex_);
+        inside_ = true;
+        try {
+            call();
+        } catch (...) { // NOLINT(bugprone-empty-catch): there is no other place to report it
+        }
+        inside_ = false;
+    }
+
+    void before_fork() noexcept { held_ = !inside_ && mutex_.try_lock_for(patience_at_fork); }
+    void after_fork() noexcept
+    {
+        if (held_)
+            mutex_.unlock();
+    }
+    /** The lock anew: its owner may be a thread that the child does not have. */
+    void begin_child() noexcept
+    {
+        std::construct_at(&mutex_);
+        if (inside_)
+            mutex_.lock();
+    }
+
+private:
+    std::timed_mutex mutex_;
+    /// by the thread that forks; read only by it
+    inline static thread_local bool held_ = false;
+    /// this thread is the log thread, in a sink or hook that may fork
+    inline static thread_local bool inside_ = false;
+};
+
+SinkInUse& sink_in_use()
+{
+    static auto* const in_use = [] {
+        auto* const made = new SinkInUse;
+        ::pthread_atfork(
+            [] { sink_in_use().before_fork(); }, [] { sink_in_use().after_fork(); },
+            [] { sink_in_use().begin_child(); });
+        return made;
+    }();
+    return *in_use;
+}
 
 using SinkPtr = std::shared_ptr<LogSink const>;
 
-void carry_out(OneShot<void()>& task) noexcept
-{
-    try {
-        task();
-    } catch (...) { // NOLINT(bugprone-empty-catch): what the user's code throws does no harm here
-    }
-}
-
 void hand_over(LogSink const& sink, LogLevel level, std::string_view line) noexcept
 {
-    try {
-        sink(level, line);
-    } catch (...) { // NOLINT(bugprone-empty-catch): there is no other place to report it
-    }
+    sink_in_use().hold_over([&] { sink(level, line); });
 }
 
 /** Queue of the lines and events of all stores of a process, and the thread that passes them to their sinks and hooks.
@@ -56,6 +104,7 @@ public:
     /** The queue of this process: a child of fork has no log thread, and gets another queue. Never deleted, because
      *  its thread may be inside a sink when the program ends. */
     [[nodiscard]] static LogQueue& instance();
+    LogQueue() { sink_in_use(); }
     /** As `instance`; null if no line was ever logged. */
     [[nodiscard]] static LogQueue* existing() noexcept
     {
@@ -151,7 +200,7 @@ private:
             lock.unlock();
             for (auto& line : lines) {
                 if (line.task)
-                    carry_out(line.task);
+                    sink_in_use().hold_over(std::move(line.task));
                 else
                     hand_over(*line.sink, line.level, line.text);
             }

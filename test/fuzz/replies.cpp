@@ -59,8 +59,11 @@ void read_keys(Value const& value, std::uint32_t keys)
         demand(flags->size() == keys);
     if (auto const flags = redis::read_release_flags(value, keys, 1))
         demand(flags->keys.size() == keys);
-    if (auto const withdrawn = redis::read_withdrawn_keys(value))
-        demand(std::to_string(withdrawn->count).size() <= value.as_string().size());
+    if (auto const withdrawn = redis::read_withdrawn_keys(value)) {
+        // messages of shares follow the text in a list
+        auto const& text = value.is_list() ? value.elements().front() : value;
+        demand(std::to_string(withdrawn->count).size() <= text.as_string().size());
+    }
     std::vector<tenure::KeyState> states(1);
     bool const understood = redis::read_key_states(value, keys, states);
     demand(states.size() == (understood ? std::size_t{1} + keys : 1));

@@ -31,6 +31,7 @@ MAY_INCLUDE = {
     "locks": ["runtime", "store", "engine"],
     "testing": ["runtime", "store/memory"],
     "conformance": [],
+    "opentelemetry": [],
     "prometheus": [],
     "api": ["runtime", "config", "net", "files", "store", "engine", "locks"],
 }

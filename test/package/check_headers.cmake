@@ -3,7 +3,7 @@
 # lib/headers.cmake names every header of include/tenure, and the macros of version.hpp say the project's version.
 cmake_minimum_required(VERSION 3.25)
 include("${SOURCE_DIR}/lib/headers.cmake")
-set(listed ${TENURE_PUBLIC_HEADERS} ${TENURE_PROMETHEUS_HEADERS} ${TENURE_CONFORMANCE_HEADERS})
+set(listed ${TENURE_PUBLIC_HEADERS} ${TENURE_OPENTELEMETRY_HEADERS} ${TENURE_PROMETHEUS_HEADERS} ${TENURE_CONFORMANCE_HEADERS})
 file(GLOB_RECURSE found RELATIVE "${SOURCE_DIR}/include/tenure" "${SOURCE_DIR}/include/tenure/*.hpp")
 list(SORT found)
 list(SORT listed)

@@ -4,7 +4,7 @@
 
     compile.py SOURCE COMPILER [FLAG...]
 
-A block with metrics needs a build with Prometheus. A block that defines functions stands in a namespace of its own; any other one is the body of a coroutine. #line directives
+A block that names an optional library needs a build with it. A block that defines functions stands in a namespace of its own; any other one is the body of a coroutine. #line directives
 let the compiler name page and line.
 """
 import pathlib
@@ -29,16 +29,14 @@ def translation_unit(pages):
             # prelude.hpp has them
             block = re.sub(r"^#include .*$", "", block, flags=re.M)
             here = f'#line {line} "{page}"\n{block}'
-            needs_prometheus = "prometheus::" in block
-            if needs_prometheus:
-                lines.append("#if TENURE_HAS_PROMETHEUS")
+            needed = [name for name in ("opentelemetry", "prometheus") if f"{name}::" in block]
+            lines += [f"#if TENURE_HAS_{name.upper()}" for name in needed]
             if FUNCTION.search(block):
                 # a program's entry is a function like others here
                 lines.append(f"namespace reader::block_{count}\n{{\n" + here.replace("int main()", "int run()") + "}")
             else:
                 lines.append(f"namespace reader\n{{\nasio::awaitable<void> block_{count}()\n{{\n{here}co_return;\n}}\n}}")
-            if needs_prometheus:
-                lines.append("#endif")
+            lines += ["#endif"] * len(needed)
     return "\n".join(lines) + "\n", count
 
 

@@ -5,6 +5,9 @@
 #include "unit/scripted_backend.hpp"
 
 #include <tenure/features.hpp>
+#if TENURE_HAS_OPENTELEMETRY
+#include <tenure/opentelemetry.hpp>
+#endif
 #if TENURE_HAS_PROMETHEUS
 #include <tenure/prometheus.hpp>
 #endif

@@ -100,6 +100,7 @@ TEST_CASE("a child of fork logs by itself, and repeats no line of its parent", "
 {
     CHECK(count(last_words("fork"), "-7 ms") == 2);
     CHECK(count(last_words("fork-first"), "-7 ms") == 1);
+    CHECK(count(last_words("fork-in-sink"), "-7 ms") == 2);
 }
 
 TEST_CASE("a sink that never returns does not keep the program from ending", "[integration]")

@@ -7,9 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <iostream>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace
@@ -33,8 +37,21 @@ int main(int, char* argument[])
     options.worker_name = "w";
     if (how == "stuck")
         options.log = [](tenure::LogLevel, std::string_view) { std::this_thread::sleep_for(std::chrono::hours{1}); };
+    // the parent forks while its log thread owns a mutex of the sink, as that of a logger
+    static std::mutex mutex;
+    static std::atomic<bool> inside = false;
+    if (how == "fork-in-sink")
+        options.log = [](tenure::LogLevel, std::string_view line) {
+            std::lock_guard const lock(mutex);
+            inside = true;
+            inside.notify_all();
+            std::this_thread::sleep_for(std::chrono::milliseconds{20});
+            std::clog << line << std::endl;
+        };
     if (how != "fork-first")
         log_one(options);
+    if (how == "fork-in-sink")
+        inside.wait(false);
     if (how.starts_with("fork")) {
         auto const child = ::fork();
         if (child == 0) {

@@ -182,6 +182,35 @@ TEST_CASE("a hook hears of risk, of a late renewal and of a loss", "[events]")
     CHECK(events[4].reason == CancelReason::not_owner);
 }
 
+TEST_CASE("each event has what its acquisition's caller gave it, from the caller's thread", "[events]")
+{
+    EventTest test;
+    StoreOptions options;
+    options.on_event = [heard = test.heard](Event const& event) { heard->add(event); };
+    int value = 0;
+    bool fails = false;
+    options.event_context = [&, caller = std::this_thread::get_id()]() -> std::shared_ptr<void> {
+        CHECK(std::this_thread::get_id() == caller);
+        if (fails)
+            throw std::runtime_error("context");
+        return std::make_shared<int>(++value);
+    };
+    Store const store(test.runtime, test.backend, options);
+    SlotPool const pool(store, {.prefix = "job:", .size = 4, .ttl = 3s});
+    Attempt<Slot> attempts[3];
+    for (auto& attempt : attempts) {
+        fails = &attempt == &attempts[2];
+        test.acquire_at_once(attempt, pool, 3s);
+    }
+    for (auto& attempt : attempts)
+        attempt.holding = Slot();
+    test.runtime->run_ready();
+    std::vector<int> values;
+    for (auto const& event : test.heard->all())
+        values.push_back(event.context ? *std::static_pointer_cast<int>(event.context) : 0);
+    CHECK(values == std::vector{1, 2, 0, 1, 2, 0});
+}
+
 TEST_CASE("an exception of a hook does no harm", "[events]")
 {
     EventTest test([](Event const&) { throw std::runtime_error("hook"); });

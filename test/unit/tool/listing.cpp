@@ -142,6 +142,59 @@ TEST_CASE(
     CHECK(object.at("resting").as_int64() == 0);
 }
 
+TEST_CASE(
+    "a key that is held in places is listed with all holders and the first waiters, within the terminal", "[tool]")
+{
+    auto state = held(0, "reader-0/" + secret);
+    auto const place = [](std::string name, std::uint32_t weight, bool holds) {
+        return tenure::Place{
+            .owner = std::move(name) + "/" + secret, .weight = weight, .capacity = 6, .remaining = 3s, .holds = holds};
+    };
+    state.places = {place("a-reader-with-a-very-long-name-of-its-pod-in-kubernetes:1", 1, true), place("w2", 3, true)};
+    for (auto const* const name : {"w3", "w4", "w5", "w6", "w7"})
+        state.places.push_back(place(name, 6, false));
+    auto listing = listing_of({state});
+    listing.ranges = {tenure::shared_key("memory")};
+    auto const lines = table_lines(listing, {.width = 80});
+    REQUIRE(lines.size() == 8);
+    CHECK(lines[0] == "memory on redis://host:6379/0: 1 of 1 held, 5 waiting");
+    CHECK_THAT(
+        lines[2],
+        ContainsSubstring("memory  a-reader") && ContainsSubstring("kubernetes:1") && ContainsSubstring("3.0 s"));
+    CHECK_THAT(lines[3], ContainsSubstring("memory  w2 (3 of 6)"));
+    CHECK_THAT(lines[4], ContainsSubstring("waiting: w3 "));
+    CHECK_THAT(lines[6], ContainsSubstring("waiting: w5 "));
+    CHECK_THAT(lines[7], ContainsSubstring("... 2 more wait"));
+    for (auto const& line : lines) {
+        CHECK(line.size() <= 80);
+        CHECK(line.find(secret) == std::string::npos);
+    }
+    auto const json = boost::json::parse(as_json(listing)).as_object();
+    auto const& places = json.at("keys").as_array().at(0).at("places").as_array();
+    REQUIRE(places.size() == 7);
+    CHECK(places.at(1).at("worker") == "w2");
+    CHECK(places.at(1).at("state") == "held");
+    CHECK(places.at(1).at("weight") == 3);
+    CHECK(places.at(1).at("remaining_ms") == 3000);
+    CHECK(places.at(6).at("worker") == "w7");
+    CHECK(places.at(6).at("state") == "waiting");
+}
+
+TEST_CASE("of many holders of one key the first ones are listed, unless all are asked for", "[tool]")
+{
+    auto state = held(0, "w/" + secret);
+    for (int holder = 0; holder < 40; ++holder)
+        state.places.push_back({.owner = "w/" + secret, .weight = 1, .capacity = 99, .remaining = 3s, .holds = true});
+    state.places.push_back({.owner = "last/" + secret, .weight = 99, .capacity = 99, .remaining = 3s});
+    auto listing = listing_of({state});
+    listing.ranges = {tenure::shared_key("memory")};
+    auto const lines = table_lines(listing, {});
+    REQUIRE(lines.size() == 2 + 32 + 2);
+    CHECK_THAT(lines[34], ContainsSubstring("... 8 more hold it"));
+    CHECK_THAT(lines[35], ContainsSubstring("waiting: last"));
+    CHECK(table_lines(listing, {.all = true}).size() == 2 + 40 + 1);
+}
+
 TEST_CASE("several locks are listed in one table and one object, in the order named", "[tool]")
 {
     auto listing = listing_of({held(0, "host:12/" + secret), KeyState{}});

@@ -21,9 +21,12 @@ constexpr std::array terms = {
     // fields that are called otherwise than their option
     Term{"StoreOptions::worker_name", "--worker"}, Term{"LockConfig::key", "--lock"}, Term{"MultiLock", "--lock"},
     Term{"ElectionConfig::name", "NAME"}, Term{"SlotPoolConfig::prefix", "--pool"},
-    Term{"SlotPoolConfig::reuse_after", "--reuse-after"},
+    Term{"SlotPoolConfig::reuse_after", "--reuse-after"}, Term{"LockConfig::reuse_after", "--reuse-after"},
     // the other fields
-    Term{"LockConfig::lease.", "--"}, Term{"SlotPoolConfig::lease.", "--"}, Term{"LockConfig::", "--"},
+    Term{"ReadWriteLockConfig::lease.", "--"}, Term{"ReadWriteLockConfig::", "--"},
+    Term{"ReadWriteLockConfig:", "--shared, --exclusive:"}, Term{"SemaphoreConfig::lease.", "--"},
+    Term{"SemaphoreConfig::", "--"}, Term{"SemaphoreConfig:", "--semaphore:"}, Term{"LockConfig::lease.", "--"},
+    Term{"SlotPoolConfig::lease.", "--"}, Term{"LockConfig::", "--"}, Term{"LockConfig:", "--fair:"},
     Term{"SlotPoolConfig::", "--"}, Term{"AcquireOptions::", "--"}, Term{"StoreOptions::", "--"},
     Term{"ElectionConfig::lease.", "--"}, Term{"ElectionConfig::", "--"}};
 

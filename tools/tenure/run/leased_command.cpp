@@ -14,6 +14,8 @@
 
 #include <tenure/lock.hpp>
 #include <tenure/multi_lock.hpp>
+#include <tenure/read_write_lock.hpp>
+#include <tenure/semaphore.hpp>
 #include <tenure/slot_pool.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -40,9 +42,9 @@ using std::chrono::milliseconds;
 /// how often a run that waits for an occurrence looks whether it has been run meanwhile
 constexpr milliseconds between_looks{1'000};
 
-using Source = std::variant<Lock, MultiLock, SlotPool>;
+using Source = std::variant<Lock, MultiLock, Semaphore, SlotPool>;
 
-/** The lock, locks or pool of the settings. @throws std::invalid_argument */
+/** The lock, locks, semaphore or pool of the settings. @throws std::invalid_argument */
 Source source_of(RunSettings const& settings, Store const& store)
 {
     LeaseOptions options;
@@ -50,11 +52,24 @@ Source source_of(RunSettings const& settings, Store const& store)
     auto const& target = settings.target;
     if (!target.is_lock())
         return SlotPool(store, {target.pool, target.size, settings.ttl, options, settings.reuse_after, settings.note});
-    if (settings.reuse_after != milliseconds{0})
-        throw std::invalid_argument("--reuse-after is for the numbers of a pool: a lock has none");
+    auto const key = settings.ranges().front()->key(0);
+    if (settings.reuse_after != milliseconds{0} && (target.locks.size() > 1 || settings.share.has_places()))
+        throw std::invalid_argument("--reuse-after is for a pool or one --lock: leave it out");
+    switch (settings.share.kind) {
+    case ShareSettings::Kind::shared:
+        return ReadWriteLock(store, {key, settings.ttl, options, settings.note}).read_lock();
+    case ShareSettings::Kind::exclusive:
+        return ReadWriteLock(store, {key, settings.ttl, options, settings.note}).write_lock();
+    case ShareSettings::Kind::semaphore:
+        return Semaphore(store, {key, settings.share.permits, settings.ttl, options, settings.note});
+    case ShareSettings::Kind::fair:
+    case ShareSettings::Kind::plain:
+        break;
+    }
     if (target.locks.size() > 1)
         return MultiLock(store, {target.locks, settings.ttl, options, settings.note});
-    return Lock(store, {settings.ranges().front()->key(0), settings.ttl, options, settings.note});
+    bool const fair = settings.share.kind == ShareSettings::Kind::fair;
+    return Lock(store, {key, settings.ttl, options, settings.note, fair, settings.reuse_after});
 }
 
 /** @param held  gets what was acquired */
@@ -75,7 +90,7 @@ public:
         : SupervisedRun(settings.store, invocation, guard)
         , settings_(settings)
         , source_(source_of(settings, store_))
-        , wait_{store_, settings.ranges(), settings.wait_limit()}
+        , wait_{store_, settings.ranges(), settings.wait_limit(), settings.share.noun()}
     {
         if (settings.window)
             settings.window->check(store_);
@@ -129,7 +144,7 @@ private:
 
     asio::awaitable<error_code> acquire()
     {
-        auto const options = AcquireOptions{.wait = settings_.wait_limit()};
+        auto const options = AcquireOptions{.wait = settings_.wait_limit(), .permits = settings_.share.take};
         return std::visit(
             [&](auto const& source) { return acquire_from(source, options, cancel_.slot(), held_); }, source_);
     }
@@ -243,12 +258,15 @@ std::vector<KeyRangePtr> RunSettings::ranges() const
     auto result = target.ranges();
     if (window)
         result.front() = named_key(window->key_for(target.locks.front()));
+    if (share.has_places())
+        result.front() = shared_key(target.locks.front());
     return result;
 }
 
 int run_leased(RunSettings const& settings, Invocation const& invocation)
 {
     static_cast<void>(settings.target.ranges());
+    settings.share.check();
     if (settings.store.url.starts_with("memory:"))
         settings.store.report().warning(
             "memory:// is a store inside this very process: no other program sees this lease");

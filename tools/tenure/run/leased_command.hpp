@@ -3,6 +3,7 @@
 
 #include "command_line/command.hpp"
 #include "command_line/settings.hpp"
+#include "run/share_options.hpp"
 #include "run/window.hpp"
 
 #include <chrono>
@@ -16,12 +17,13 @@ namespace tenure::tool
 struct RunSettings {
     StoreSettings store;
     TargetSettings target;
+    ShareSettings share;
     std::chrono::milliseconds ttl{10'000};
     /// unset: 30 s, and no time for a window, which another process may have already
     std::optional<std::chrono::milliseconds> wait;
     /// 0: the library's default for the ttl
     std::optional<std::chrono::milliseconds> notice;
-    /// of a pool
+    /// of a pool or a lock
     std::chrono::milliseconds reuse_after{0};
     std::string note;
     /// where metrics are served; empty: nowhere

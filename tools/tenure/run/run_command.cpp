@@ -25,7 +25,9 @@ namespace
 CommandHelp run_help()
 {
     return {
-        .usage = "tenure run (--size N [--pool PREFIX] | --lock NAME...) [OPTIONS] [--] COMMAND [ARGUMENTS...]",
+        .usage =
+            "tenure run (--size N [--pool PREFIX] | --lock NAME... | --fair NAME | --shared NAME | --exclusive NAME | "
+            "--semaphore NAME --permits N) [OPTIONS] [--] COMMAND [ARGUMENTS...]",
         .text =
             "Holds a slot of a pool, a lock or several locks while a command runs. The command begins with the first "
             "word that is not an option, or after --.\n\n"
@@ -37,6 +39,9 @@ CommandHelp run_help()
             "Several --lock take all of these locks or none, in an order that cannot deadlock. The command is ended "
             "when any of them is lost. It gets TENURE_KEYS, one key to a line, and a token for each key: "
             "TENURE_FENCING_TOKEN_1 and so on, in the order of --lock.\n\n"
+            "--fair, --shared, --exclusive and --semaphore name one lock whose waiters are served in the order in "
+            "which "
+            "they came. All programs must name a key by the same kind.\n\n"
             "With --window the command runs once in that time: when it has succeeded, its lock stays taken until the "
             "window, which began with the grant, is over. A command that fails gives its lock back. --at names the "
             "occurrence that is to run once, such as a scheduled time.",
@@ -46,6 +51,8 @@ CommandHelp run_help()
               "a slot's number on a command line"},
              {"tenure run --lock nightly --wait 0 backup", "does nothing if another machine runs it already"},
              {"tenure run --lock stock --lock orders ./settle", "two locks, all or none"},
+             {"tenure run --shared catalogue ./report", "beside other readers, and no --exclusive catalogue"},
+             {"tenure run --semaphore builds --permits 8 --take 2 make", "two of eight permits"},
              {"tenure run --pool worker: --size 16 --metrics 127.0.0.1:9100 ./worker", "with metrics for Prometheus"},
              {"tenure run --window 50m --lock report ./report", "once an hour, on one of many machines"},
              {"tenure run --window 1h --at 2026-01-31T02:00Z --lock report ./report", "once for this occurrence"}},
@@ -80,14 +87,14 @@ struct WindowOptions {
     std::string at;
 
     /** @throws std::invalid_argument */
-    [[nodiscard]] std::optional<Window> window(TargetSettings const& target) const
+    [[nodiscard]] std::optional<Window> window(TargetSettings const& target, ShareSettings const& share) const
     {
         if (!length) {
             if (!at.empty())
                 throw std::invalid_argument("--at names an occurrence: say by --window how long one lasts");
             return std::nullopt;
         }
-        if (!target.is_lock() || target.locks.size() > 1)
+        if (!target.is_lock() || target.locks.size() > 1 || share.has_places())
             throw std::invalid_argument("--window is for one lock: name it by --lock NAME");
         if (*length <= std::chrono::milliseconds{0})
             throw std::invalid_argument("--window: a window has a length, like 55m");
@@ -109,6 +116,7 @@ Command add_run_command(CLI::App& program)
     settings->store.may_be_local = true;
     add_store_options(*options, settings->store);
     add_target_options(*options, settings->target, "several --lock take all of these locks, or none");
+    add_share_options(*options, settings->share, settings->target);
     add_duration(
         *options, "--ttl", settings->ttl, "how long the store keeps the claim of a holder that died (default: 10s)");
     auto const parse_wait = [settings](std::string const& text) { settings->wait = parse_wait_limit(text); };
@@ -123,7 +131,7 @@ Command add_run_command(CLI::App& program)
         "most ttl/3)");
     add_duration(
         *options, "--reuse-after", settings->reuse_after,
-        "how long a slot stays taken after its release, as worker IDs need (default: 0s)");
+        "how long a slot or a --lock stays taken after its release, as worker IDs need (default: 0s)");
     options->add_option("--note", settings->note, "a few words that tenure status shows beside the holder")
         ->type_name("TEXT");
     options
@@ -144,7 +152,7 @@ Command add_run_command(CLI::App& program)
     // the command begins with the first word that is no option, or after --
     options->prefix_command();
     auto run = [settings, window, options](Invocation const& invocation) {
-        settings->window = window->window(settings->target);
+        settings->window = window->window(settings->target, settings->share);
         return run_leased(*settings, with_command(invocation, *options));
     };
     return {options, run};

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <string_view>
 #include <utility>
 
 namespace tenure::tool
@@ -29,6 +30,18 @@ bool asks_to_end(int signal) noexcept
     return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
+/** The store's log without losses of leases: the supervision says that, and what becomes of the command. */
+LogSink without_losses(LogSink sink)
+{
+    return [sink = std::move(sink)](LogLevel level, std::string_view line) {
+        auto const begins = line.find("lease on ");
+        bool const of_one =
+            begins != std::string_view::npos && line.find(" is lost (", begins) != std::string_view::npos;
+        if (!of_one && line.find("leases lost: ") == std::string_view::npos)
+            sink(level, line);
+    };
+}
+
 } // namespace
 
 SupervisedRun::SupervisedRun(StoreSettings const& settings, Invocation const& invocation, Guard& guard)
@@ -45,7 +58,7 @@ Store SupervisedRun::open(StoreSettings const& settings, Inheritance const& inhe
     for (auto const signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP})
         if (!inheritance.ignores(signal))
             signals_.add(signal);
-    return settings.open(loop_.get_executor(), lines_.sink());
+    return settings.open(loop_.get_executor(), without_losses(lines_.sink()));
 }
 
 Ending SupervisedRun::run()

@@ -48,7 +48,7 @@ std::string Wait::describe() const
 {
     if (is_for_slot())
         return "a slot of " + names();
-    return (ranges.size() == 1 ? "the lock " : "the locks ") + names();
+    return "the " + std::string(noun) + (ranges.size() == 1 ? " " : "s ") + names();
 }
 
 std::string Wait::describe_holders(std::vector<KeyState> const& states) const

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tenure::tool
@@ -24,6 +25,8 @@ struct Wait {
     std::vector<KeyRangePtr> ranges;
     /// milliseconds::max(): for ever
     std::chrono::milliseconds limit;
+    /// for a person: `lock` or `semaphore`
+    std::string_view noun = "lock";
 
     [[nodiscard]] bool is_for_slot() const noexcept { return ranges.front()->numbered; }
     /** `nightly`, `a, b` or `job:0..3`. */

@@ -26,6 +26,9 @@ namespace
 /// beyond that, a table of mostly free slots hides the others
 constexpr std::ptrdiff_t most_free_shown = 32;
 constexpr std::size_t most_unread_shown = 5;
+/// of a key that is held in places
+constexpr std::size_t most_holders_shown = 32;
+constexpr std::size_t most_waiting_shown = 3;
 
 /** How long it has been held: what the store knows, else what the holder wrote, whose clock may be wrong. */
 std::optional<std::chrono::milliseconds>
@@ -45,6 +48,22 @@ std::string since(SlotListing const& listing, std::optional<std::chrono::millise
 std::string or_dash(std::optional<std::chrono::milliseconds> const& duration)
 {
     return duration ? describe(*duration) : "-";
+}
+
+/** A place as the state of a key that has only this one. */
+KeyState state_of(Place const& place)
+{
+    KeyState state;
+    state.kind = KeyState::Kind::held;
+    state.owner = place.owner;
+    state.remaining = place.remaining;
+    state.fencing_token = place.fencing_token;
+    return state;
+}
+
+std::size_t waiting_at(KeyState const& state)
+{
+    return static_cast<std::size_t>(std::ranges::count(state.places, false, &Place::holds));
 }
 
 /** Whether the key is taken without a holder. */
@@ -114,6 +133,35 @@ std::vector<std::string> unread_lines(SlotListing const& listing)
     return lines;
 }
 
+/** Adds when and for how long the holder has had it, and for how long the store keeps it. */
+void add_times(boost::json::object& object, SlotListing const& listing, KeyState const& state, Holder const& holder)
+{
+    if (auto const held = held_for(listing, state, holder)) {
+        object["since"] = utc_time(listing.taken_at - *held);
+        object["held_for_ms"] = held->count();
+    }
+    if (state.remaining && holder.kind != Holder::Kind::nobody)
+        object["remaining_ms"] = state.remaining->count();
+    if (state.fencing_token != 0)
+        object["fencing_token"] = std::to_string(state.fencing_token);
+}
+
+boost::json::object json_of(SlotListing const& listing, Place const& place)
+{
+    auto const state = state_of(place);
+    auto const holder = holder_of(state);
+    boost::json::object object;
+    object["state"] = place.holds ? "held" : "waiting";
+    if (holder.kind == Holder::Kind::worker)
+        object["worker"] = holder.name;
+    if (!holder.note.empty())
+        object["note"] = holder.note;
+    object["weight"] = place.weight;
+    object["capacity"] = place.capacity;
+    add_times(object, listing, state, holder);
+    return object;
+}
+
 boost::json::object json_of(SlotListing const& listing, std::size_t position)
 {
     auto const& state = listing.states[position];
@@ -141,14 +189,13 @@ boost::json::object json_of(SlotListing const& listing, std::size_t position)
         if (state.remaining)
             object["until"] = utc_time(listing.taken_at + *state.remaining);
     }
-    if (auto const held = held_for(listing, state, holder)) {
-        object["since"] = utc_time(listing.taken_at - *held);
-        object["held_for_ms"] = held->count();
+    add_times(object, listing, state, holder);
+    if (!state.places.empty()) {
+        boost::json::array places;
+        for (auto const& place : state.places)
+            places.push_back(json_of(listing, place));
+        object["places"] = std::move(places);
     }
-    if (state.remaining && holder.kind != Holder::Kind::nobody)
-        object["remaining_ms"] = state.remaining->count();
-    if (state.fencing_token != 0)
-        object["fencing_token"] = std::to_string(state.fencing_token);
     return object;
 }
 
@@ -160,10 +207,14 @@ std::string summary(SlotListing const& listing)
     auto const kept = count_of(listing, KeyState::Kind::kept);
     auto const total = std::ssize(listing.states);
     auto const unread = std::ssize(listing.unread);
+    std::size_t waiting = 0;
+    for (auto const& state : listing.states)
+        waiting += waiting_at(state);
     return describe_ranges(listing) + " on " + listing.store + ": " +
            std::to_string(total - free - resting - kept - unread) + " of " + std::to_string(total) + " held" +
            (resting > 0 ? ", " + std::to_string(resting) + " resting" : "") +
            (kept > 0 ? ", " + std::to_string(kept) + " kept" : "") +
+           (waiting > 0 ? ", " + std::to_string(waiting) + " waiting" : "") +
            (unread > 0 ? ", " + std::to_string(unread) + " unknown" : "");
 }
 
@@ -213,6 +264,40 @@ std::vector<Table::Cell> row_of(SlotListing const& listing, std::size_t position
     return row;
 }
 
+/** The rows of a key that is held in places: its holders, and the first ones that wait.
+ *  @param all  also holders beyond `most_holders_shown` */
+void add_places(Table& table, SlotListing const& listing, std::size_t position, Columns const& columns, bool all)
+{
+    auto const& places = listing.states[position].places;
+    auto const waiting = waiting_at(listing.states[position]);
+    auto const holding = places.size() - waiting;
+    std::size_t held = 0;
+    std::size_t waits = 0;
+    auto more = [&](std::size_t count, char const* what) {
+        std::vector<Table::Cell> row(columns.headings({}).size(), "-");
+        row[Columns::name] = printable(name_of(listing, position), 256);
+        row[Columns::holder] = "... " + std::to_string(count) + " more " + what;
+        table.add(std::move(row));
+    };
+    for (auto const& place : places) {
+        if (place.holds ? !all && held == most_holders_shown : waits == most_waiting_shown)
+            continue;
+        ++(place.holds ? held : waits);
+        SlotListing const one{listing.store, {listing.ranges[position]}, {state_of(place)}, listing.taken_at, {}, {}};
+        auto row = row_of(one, 0, columns);
+        auto& holder = row[Columns::holder].text;
+        if (place.weight > 1 && place.weight < place.capacity)
+            holder += " (" + std::to_string(place.weight) + " of " + std::to_string(place.capacity) + ")";
+        if (!place.holds)
+            row[Columns::holder] = {"waiting: " + holder, Style::caution};
+        table.add(std::move(row));
+        if (place.holds && held == most_holders_shown && !all && holding > held)
+            more(holding - held, "hold it");
+    }
+    if (waiting > waits)
+        more(waiting - waits, "wait");
+}
+
 /** Shortens names, and leaves columns out if that is not enough: the instant first, and never the durations. */
 void fit(Table& table, Columns columns, std::size_t width)
 {
@@ -255,7 +340,11 @@ std::vector<std::string> table_lines(SlotListing const& listing, TableLook look)
     auto const any = [&](auto const& has) { return std::ranges::any_of(listing.states, has); };
     Columns const columns{
         .tokens = any([](KeyState const& state) { return state.fencing_token != 0; }),
-        .notes = any([](KeyState const& state) { return !holder_of(state).note.empty(); })};
+        .notes = any([](KeyState const& state) {
+            return !holder_of(state).note.empty() || std::ranges::any_of(state.places, [](Place const& place) {
+                return !holder_of(state_of(place)).note.empty();
+            });
+        })};
     Table table(columns.headings(is_pool(listing) ? "SLOT" : listing.title.empty() ? "LOCK" : "KEY"), look.color);
     bool empty = true;
     for (std::size_t position = 0; position < listing.states.size(); ++position) {
@@ -263,7 +352,10 @@ std::vector<std::string> table_lines(SlotListing const& listing, TableLook look)
             listing.states[position].kind == KeyState::Kind::free && !listing.unread.contains(position);
         if (is_free && !show_free)
             continue;
-        table.add(row_of(listing, position, columns));
+        if (listing.states[position].places.empty())
+            table.add(row_of(listing, position, columns));
+        else
+            add_places(table, listing, position, columns, look.all);
         empty = false;
     }
     fit(table, columns, look.width);

@@ -196,6 +196,9 @@ TEST_CASE("the answer to a withdrawal is a number, and notes", "[redis][replies]
     for (auto const* const bad : {"", "!", "-1", "x", "1x", "1?", "1\n?", "99999999999"})
         CHECK_FALSE(read_withdrawn_keys(Value::text(bad)));
     CHECK_FALSE(read_withdrawn_keys(Value::integer(1)));
+    auto const with_message = array({Value::text("5"), Value::text("message")});
+    CHECK(read_withdrawn_keys(with_message)->count == 5);
+    CHECK(read_withdrawn_keys(with_message)->notes.messages.size() == 1);
 }
 
 TEST_CASE("an inspection that makes no sense is not believed and appends nothing", "[redis][replies]")
