@@ -35,6 +35,7 @@ class TenureRecipe(ConanFile):
         "etcd": [True, False],
         "file": [True, False],
         "opentelemetry": [True, False],
+        "postgresql": [True, False],
         "prometheus": [True, False],
         "tls": [True, False],
         "zookeeper": [True, False],
@@ -46,6 +47,7 @@ class TenureRecipe(ConanFile):
         "etcd": True,
         "file": True,
         "opentelemetry": False,
+        "postgresql": False,
         "prometheus": False,
         "tls": True,
         "zookeeper": False,
@@ -65,6 +67,8 @@ class TenureRecipe(ConanFile):
         self.requires("spdlog/[>=1.9 <2]")
         if self.options.opentelemetry:
             self.requires("opentelemetry-cpp/[>=1.14 <2]", transitive_headers=True)
+        if self.options.postgresql:
+            self.requires("libpq/[>=14]")
         if self.options.prometheus:
             self.requires("prometheus-cpp/[>=1.0 <2]", transitive_headers=True)
         # Conan gives up before `validate` if it cannot resolve them. Its own last words then are about remotes.
@@ -91,6 +95,7 @@ class TenureRecipe(ConanFile):
         toolchain.cache_variables["TENURE_FILE"] = bool(self.options.file)
         toolchain.cache_variables["TENURE_TLS"] = bool(self.options.tls)
         toolchain.cache_variables["TENURE_OPENTELEMETRY"] = "ON" if self.options.opentelemetry else "OFF"
+        toolchain.cache_variables["TENURE_POSTGRESQL"] = "ON" if self.options.postgresql else "OFF"
         toolchain.cache_variables["TENURE_PROMETHEUS"] = "ON" if self.options.prometheus else "OFF"
         # Conan has no package of ZooKeeper's C client: it is the platform's
         toolchain.cache_variables["TENURE_ZOOKEEPER"] = "ON" if self.options.zookeeper else "OFF"

@@ -27,6 +27,9 @@ set(development_needs
     "libspdlog-dev (>= 1:${spdlog})"
     "libspdlog-dev (<< 1:${spdlog_VERSION_MAJOR}.${spdlog_next}~)"
     "libssl-dev (>= 3.0)")
+if(TENURE_POSTGRESQL)
+  list(APPEND development_needs "libpq-dev (>= 14)")
+endif()
 if(TENURE_ZOOKEEPER)
   list(APPEND development_needs "libzookeeper-st-dev (>= 3.5)")
 endif()

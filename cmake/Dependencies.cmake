@@ -28,6 +28,19 @@ else()
   message(STATUS "ZooKeeper: left out; TENURE_ZOOKEEPER=ON builds it in")
 endif()
 
+# The store on PostgreSQL likewise, with libpq. Pipeline mode came with version 14.
+if(TENURE_POSTGRESQL STREQUAL "AUTO")
+  find_package(PostgreSQL 14 QUIET)
+  set(TENURE_POSTGRESQL ${PostgreSQL_FOUND})
+elseif(TENURE_POSTGRESQL)
+  find_package(PostgreSQL 14 REQUIRED)
+endif()
+if(TENURE_POSTGRESQL)
+  message(STATUS "PostgreSQL: built in, with ${PostgreSQL_LIBRARY_RELEASE} ${PostgreSQL_VERSION_STRING}")
+else()
+  message(STATUS "PostgreSQL: left out; TENURE_POSTGRESQL=ON builds it in")
+endif()
+
 # Metrics for Prometheus are a library of their own, built on request like the store on ZooKeeper. Debian's package names
 # no version.
 if(TENURE_PROMETHEUS STREQUAL "AUTO")

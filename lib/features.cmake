@@ -1,6 +1,6 @@
 # Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 # What this build has, in a header for users and for the library itself: tenure/features.hpp.
-foreach(feature ETCD FILE OPENTELEMETRY PROMETHEUS TLS ZOOKEEPER)
+foreach(feature ETCD FILE OPENTELEMETRY POSTGRESQL PROMETHEUS TLS ZOOKEEPER)
   set(TENURE_HAS_${feature} 0)
   if(TENURE_${feature})
     set(TENURE_HAS_${feature} 1)

@@ -61,6 +61,7 @@ set(TENURE_PUBLIC_HEADERS
     stores/etcd.hpp
     stores/file.hpp
     stores/memory.hpp
+    stores/postgresql.hpp
     stores/redis.hpp
     stores/redis_cluster.hpp
     stores/redis_sentinel.hpp

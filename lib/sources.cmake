@@ -176,6 +176,7 @@ target_sources(
     store/redis/wire/server_error.cpp
     store/redis/wire/server_info.cpp
     store/redis/wire/transaction.cpp
+    store/postgresql/config.cpp
     store/zookeeper/config.cpp
 )
 
@@ -242,6 +243,25 @@ if(TENURE_FILE)
       store/file/shares.cpp
       store/file/watches.cpp
   )
+endif()
+
+if(TENURE_POSTGRESQL)
+  target_sources(
+    tenure
+    PRIVATE
+      store/postgresql/backend.cpp
+      store/postgresql/claim.cpp
+      store/postgresql/diagnose.cpp
+      store/postgresql/errors.cpp
+      store/postgresql/look.cpp
+      store/postgresql/release.cpp
+      store/postgresql/schema.cpp
+      store/postgresql/watcher.cpp
+      store/postgresql/link/client.cpp
+      store/postgresql/link/connection.cpp
+  )
+  # as with the C client of ZooKeeper
+  target_link_libraries(tenure PRIVATE PostgreSQL::PostgreSQL)
 endif()
 
 if(TENURE_ZOOKEEPER)

@@ -31,6 +31,7 @@ namespace tenure
  *  | `redlocks://...` | the same over TLS |
  *  | `etcd://[user:password@]host[:port][,...]` | etcd 3.4 or newer, through any of these members of a cluster |
  *  | `etcds://...` | the same over TLS |
+ *  | `postgresql://[user[:password]@]host[:port][,...]/database`, `postgres://` | a PostgreSQL database |
  *  | `zookeeper://[user:password@]host[:port][,...][/chroot]` | a ZooKeeper server or ensemble |
  *
  *  docs/users/choosing-a-store.md compares them.

@@ -45,6 +45,7 @@
 #include <tenure/store.hpp>
 #include <tenure/stores/etcd.hpp>
 #include <tenure/stores/memory.hpp>
+#include <tenure/stores/postgresql.hpp>
 #include <tenure/stores/redis.hpp>
 #include <tenure/stores/redis_cluster.hpp>
 #include <tenure/stores/redis_sentinel.hpp>

@@ -5,6 +5,7 @@
 #include <tenure/stores/etcd.hpp>
 #include <tenure/stores/file.hpp>
 #include <tenure/stores/memory.hpp>
+#include <tenure/stores/postgresql.hpp>
 #include <tenure/stores/redis.hpp>
 #include <tenure/stores/redis_cluster.hpp>
 #include <tenure/stores/redis_sentinel.hpp>
@@ -15,6 +16,7 @@
 #include "store/etcd/config.hpp"
 #include "store/file/backend.hpp"
 #include "store/memory/backend.hpp"
+#include "store/postgresql/backend.hpp"
 #include "store/redis/backend.hpp"
 #include "store/redis/cluster/backend.hpp"
 #include "store/redis/config/config.hpp"
@@ -148,6 +150,51 @@ Store open_store(asio::any_io_executor executor, ZookeeperConfig config, StoreOp
 namespace
 {
 
+/** @throws std::invalid_argument if the config is wrong, or this build is without PostgreSQL */
+void check_postgresql(PostgresqlConfig const& config)
+{
+    postgresql::check_config(config);
+#if !TENURE_HAS_POSTGRESQL
+    throw std::invalid_argument(
+        postgresql::describe(config) + ": this build of tenure is without PostgreSQL; install its C library (libpq-dev "
+                                       "on Debian and Ubuntu) and build "
+                                       "tenure with -DTENURE_POSTGRESQL=ON (Conan: -o tenure/*:postgresql=True)");
+#endif
+}
+
+} // namespace
+
+Store open_store(asio::any_io_executor executor, PostgresqlConfig config, StoreOptions options)
+{
+    check_postgresql(config);
+    return open(
+        std::move(executor), std::move(options),
+        [&config]([[maybe_unused]] auto const& runtime) -> std::shared_ptr<Backend> {
+#if TENURE_HAS_POSTGRESQL
+            return postgresql::make_backend(runtime, std::move(config));
+#else
+            return nullptr;
+#endif
+        });
+}
+
+std::string postgresql_schema(std::string_view url)
+{
+    auto const parsed = parse_url(url);
+    if (parsed.scheme != schemes::postgresql.plain && parsed.scheme != schemes::postgres.plain)
+        refuse_url("scheme", parsed.scheme, "must be postgresql:// or postgres://: other stores need no schema");
+    auto const config = postgresql::config_from(parsed);
+    check_postgresql(config);
+#if TENURE_HAS_POSTGRESQL
+    return postgresql::install_statement(config.schema, config.roles);
+#else
+    return {};
+#endif
+}
+
+namespace
+{
+
 MemoryConfig memory_config_from(Url const& url)
 {
     if (url.user || url.password || !url.path.empty() || !url.options.empty() || url.hosts.size() > 1)
@@ -178,6 +225,8 @@ constexpr StoreKind store_kinds[]{
     {schemes::redlock, open_url<redis::redlock_config_from>},
     {schemes::etcd, open_url<etcd::config_from>},
     {schemes::zookeeper, open_url<zookeeper::config_from>},
+    {schemes::postgresql, open_url<postgresql::config_from>},
+    {schemes::postgres, open_url<postgresql::config_from>},
 };
 
 StoreKind const& kind_of(Url const& url)

@@ -268,6 +268,15 @@ void UrlOptions::set(std::chrono::milliseconds& field, std::string const& part, 
     field = *duration;
 }
 
+void UrlOptions::read_seconds(std::string const& name, std::chrono::milliseconds& field)
+{
+    auto const* const value = find(name, {});
+    if (auto const seconds = value == nullptr ? std::nullopt : number_from<std::uint32_t>(*value))
+        field = std::chrono::seconds(*seconds);
+    else if (value != nullptr)
+        set(field, "option " + name, *value);
+}
+
 void UrlOptions::read_number(std::string const& name, std::uint32_t& field, std::string const& rule)
 {
     if (auto const* const value = find(name, {}))

@@ -39,6 +39,9 @@ inline constexpr UrlScheme redis_cluster{"redis+cluster", "rediss+cluster"};
 inline constexpr UrlScheme redlock{"redlock", "redlocks"};
 inline constexpr UrlScheme etcd{"etcd", "etcds"};
 inline constexpr UrlScheme zookeeper{"zookeeper"};
+inline constexpr UrlScheme postgresql{"postgresql"};
+/// what cloud providers hand out
+inline constexpr UrlScheme postgres{"postgres"};
 
 } // namespace schemes
 
@@ -91,6 +94,8 @@ public:
         if (auto const* const value = find(name, needs))
             set(field, "option " + name, *value);
     }
+    /** A duration; a bare number is seconds. */
+    void read_seconds(std::string const& name, std::chrono::milliseconds& field);
     /** @param rule  for the error */
     void read_number(std::string const& name, std::uint32_t& field, std::string const& rule);
     /** @param needs  condition for these options that the URL does not meet if `tls` is off

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "config/url.hpp"
 #include "store/etcd/config.hpp"
+#include "store/postgresql/backend.hpp"
 #include "store/redis/config/config.hpp"
 #include "store/zookeeper/config.hpp"
 
@@ -35,6 +36,8 @@ void try_url(std::string const& text, std::string_view secret)
             tenure::redis::check_config(tenure::redis::redlock_config_from(url));
         else if (url.scheme.starts_with("etcd"))
             tenure::etcd::check_config(tenure::etcd::config_from(url));
+        else if (url.scheme.starts_with("postgres"))
+            tenure::postgresql::check_config(tenure::postgresql::config_from(url));
         else if (url.scheme == "zookeeper")
             tenure::zookeeper::check_config(tenure::zookeeper::config_from(url));
         else if (url.scheme != "memory")

@@ -23,6 +23,7 @@ MAY_INCLUDE = {
     "store/redis/redlock": ["runtime", "config", "net", "store", "store/redis"],
     "store/etcd": ["runtime", "config", "net", "store"],
     "store/etcd/http": ["runtime", "config", "net", "store"],
+    "store/postgresql": ["runtime", "config", "net", "store"],
     "store/zookeeper": ["runtime", "config", "net", "store"],
     "store/zookeeper/client": ["runtime", "config", "net", "store"],
     "engine/machines": [],

@@ -31,6 +31,7 @@ COMPOSED = {
     ("lib/runtime/log.cpp", "line"): "hands a line on",
     ("lib/store/redis/link/connection.cpp", "line->line"): "hands on the lines of connection_machine.cpp",
     ("lib/store/etcd/http/client_endpoints.cpp", 'name_ + ": " + last_error_.text() + how_often(*repeated)'): "a detail of etcd",
+    ("lib/store/postgresql/link/client.cpp", 'name_ + ": " + last_error_.text() + how_often(*repeated)'): "a detail of PostgreSQL",
     ("tools/tenure/run/guarded_command.cpp", "describe_loss(key, look.states.front())"): "RETURNED",
     ("tools/tenure/run/leased_command.cpp", "settings_.window->describe_overrun(std::chrono::floor<milliseconds>(now - granted))"): "RETURNED",
     ("tools/tenure/main.cpp", "in_terms_of_options(error.what())"): "a message about an option",

@@ -82,6 +82,7 @@ int main()
         boost::asio::io_context context;
         expect_feature(context, "etcd://127.0.0.1:1", TENURE_HAS_ETCD, "TENURE_ETCD=ON");
         expect_feature(context, "file:", TENURE_HAS_FILE, "TENURE_FILE=ON");
+        expect_feature(context, "postgresql://127.0.0.1:1", TENURE_HAS_POSTGRESQL, "TENURE_POSTGRESQL=ON");
         expect_feature(context, "rediss://127.0.0.1:1", TENURE_HAS_TLS, "TENURE_TLS=ON");
         expect_feature(context, "zookeeper://127.0.0.1:1", TENURE_HAS_ZOOKEEPER, "TENURE_ZOOKEEPER=ON");
         expect_errors(context);

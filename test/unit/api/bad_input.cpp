@@ -268,7 +268,9 @@ TEST_CASE("a URL that cannot work is refused with its part and the rule, as docu
         "redis://host?delay_after_failover=yes", "redis+sentinel://host/name?delay_after_failover=1",
         "redis+cluster://host?delay_after_failover=", "redlock://a,b,c?delay_after_failover=true", "etcd://",
         "etcd://host/prefix", "etcd://user@host", "etcd://host?tls_ca=x", "etcd://host?colour=red",
-        "etcd://host?connections=many", "zookeeper://host?colour=red", "zookeeper:///app", "zookeeper://host/app/");
+        "etcd://host?connections=many", "postgresql://host/db?colour=red", "postgresql:///db",
+        "postgresql://host/db?listen=no:thing", "zookeeper://host?colour=red", "zookeeper:///app",
+        "zookeeper://host/app/");
     CAPTURE(url);
     CHECK(documented(refusal([&] { static_cast<void>(open_store(context.get_executor(), url)); })));
 }

@@ -164,7 +164,7 @@ TEST_CASE("an unknown scheme is refused with a list of those that exist, and eac
     CHECK_THAT(message, ContainsSubstring("scheme 'http': must be one of memory://, file://, redis://, rediss://, "));
     std::regex const scheme(R"([a-z+]+://)");
     std::set<std::string> const schemes{std::sregex_token_iterator(message.begin(), message.end(), scheme), {}};
-    CHECK(schemes.size() == 14);
+    CHECK(schemes.size() == 16);
     for (auto const* const page :
          {"include/tenure/open_store.hpp", "docs/users/choosing-a-store.md", "docs/users/tool.md"}) {
         std::ostringstream text;
@@ -191,7 +191,7 @@ TEST_CASE("the table of URL options has for each store the options that the code
                 for (auto const& option : code_spans(cells[0]))
                     documented[code_spans(header.at(column)).at(0)].insert(option);
     }
-    CHECK(documented.size() == 8);
+    CHECK(documented.size() == 9);
     for (auto const& [scheme, options] : documented) {
         auto const* const rest = scheme == "redis+unix://"       ? "/socket"
                                  : scheme == "file://"           ? "/directory"

@@ -35,6 +35,7 @@ struct Command {
 [[nodiscard]] Command add_leader_command(CLI::App& program);
 [[nodiscard]] Command add_status_command(CLI::App& program);
 [[nodiscard]] Command add_list_command(CLI::App& program);
+[[nodiscard]] Command add_init_command(CLI::App& program);
 [[nodiscard]] Command add_doctor_command(CLI::App& program);
 [[nodiscard]] Command add_evict_command(CLI::App& program);
 [[nodiscard]] Command add_exporter_command(CLI::App& program);

@@ -59,8 +59,8 @@ Program::Program()
     app_.require_subcommand(1);
     for (auto const add :
          {add_run_command, add_elect_command, add_leader_command, add_status_command, add_list_command,
-          add_doctor_command, add_evict_command, add_exporter_command, add_demo_command, add_completion_command,
-          add_man_page_command, add_demo_worker_command})
+          add_init_command, add_doctor_command, add_evict_command, add_exporter_command, add_demo_command,
+          add_completion_command, add_man_page_command, add_demo_worker_command})
         commands_.push_back(add(app_));
 }
 

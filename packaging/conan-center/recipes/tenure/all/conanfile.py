@@ -66,6 +66,7 @@ class TenureConan(ConanFile):
         toolchain.cache_variables["TENURE_INSTALL"] = True
         toolchain.cache_variables["TENURE_TLS"] = bool(self.options.with_tls)
         toolchain.cache_variables["TENURE_UNITY_BUILD"] = True
+        toolchain.cache_variables["TENURE_POSTGRESQL"] = "OFF"
         toolchain.cache_variables["TENURE_ZOOKEEPER"] = "OFF"
         toolchain.generate()
         CMakeDeps(self).generate()
