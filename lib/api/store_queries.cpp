@@ -131,7 +131,7 @@ void Store::start_evict(HandlePtr handle, KeyState seen, std::string who, EvictH
         return;
     }
     EvictRequest request;
-    request.range = std::move(seen.range);
+    request.range = seen.places.empty() ? std::move(seen.range) : shared_key(seen.key());
     request.index = seen.index;
     request.owner = std::move(seen.owner);
     request.evicted_by = std::move(who);

@@ -130,6 +130,21 @@ TEST_CASE("an evicted holder loses its lease, and its place stays until it lapse
     expect<NotOwner>(store.client->evict(store.range, 0, owner(1)));
 }
 
+TEST_CASE("a look at the key alone shows its places", "[shares]")
+{
+    Sharing const store;
+    auto const first = store.hold(1, reader);
+    auto const second = store.wait(2, writer);
+    auto const states = expect<std::vector<KeyState>>(store.client->inspect(named_key(store.range->prefix)));
+    REQUIRE(states.size() == 1);
+    CHECK(states[0].kind == KeyState::Kind::held);
+    CHECK(states[0].owner == owner(1));
+    REQUIRE(states[0].places.size() == 2);
+    CHECK(states[0].places[0].holds);
+    CHECK_FALSE(states[0].places[1].holds);
+    CHECK(states[0].places[1].fencing_token == second.number);
+}
+
 TEST_CASE("an evicted waiter has no place, and enters at the end", "[shares]")
 {
     Sharing const store;

@@ -111,7 +111,8 @@ void restart_ttl(ClusterContext& cluster, Lease const& lease)
 
 store::Request<InspectReply> inspect(ClusterPtr cluster, KeyRangePtr range, Deadline not_after)
 {
-    if (range->shares) {
+    // a lock may be held in places, whatever the range says
+    if (!range->numbered) {
         auto places = as_step(inspect_places(cluster, range, not_after));
         auto state = co_await places;
         co_return state;

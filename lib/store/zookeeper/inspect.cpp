@@ -66,6 +66,11 @@ store::Request<InspectReply> inspect(EnsemblePtr ensemble, KeyRangePtr range, De
             describe_holder(states[present[i]], holders[i]);
         else if (holders[i].code != ZNONODE)
             co_return ensemble->failure(holders[i], range->describe());
+    if (!range->numbered && states.front().kind == KeyState::Kind::free) {
+        auto places = as_step(inspect_places(ensemble, shared_key(range->prefix), not_after));
+        auto reply = co_await places;
+        co_return reply;
+    }
     co_return std::move(states);
 }
 
