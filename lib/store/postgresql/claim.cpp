@@ -33,7 +33,7 @@ struct RenewalGroup {
         (*handler)(std::span(&one, 1));
     }
 
-    /** Answers those that may not be written any more, and completes the statement with the others. */
+    /** Answers those that may no longer be written, and completes the statement with the others. */
     bool complete(Statement& statement, Instant now)
     {
         std::vector<std::string> keys;

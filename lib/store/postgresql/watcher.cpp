@@ -183,9 +183,9 @@ void Watcher::listen(Names const& names)
     for (auto const& name : names)
         watched_.find(name)->asked = true;
     Statement statement{client_->sql("SELECT unnest(tenure.listen($1))"), {array_of(names)}};
-    line_->send({std::move(statement)}, [weak = weak_from_this(), line = line_.get(), names](auto&& reply) {
+    line_->send({std::move(statement)}, [weak = weak_from_this(), line = line_, names](auto&& reply) {
         auto const self = weak.lock();
-        if (self == nullptr || self->line_.get() != line)
+        if (self == nullptr || self->line_ != line)
             return;
         if (reply.results.empty()) {
             self->retry(names);
@@ -203,9 +203,9 @@ void Watcher::mark(Names const& names)
         "SELECT tenure.wait($1, $2)", {array_of(names), std::to_string(std::chrono::milliseconds(mark_lasts).count())},
         client_->runtime()->now() + mark_period);
     query.alone = true;
-    client_->send(std::move(query), [weak = weak_from_this(), line = line_.get(), names](Outcome&& outcome) {
+    client_->send(std::move(query), [weak = weak_from_this(), line = line_, names](Outcome&& outcome) {
         auto const self = weak.lock();
-        if (self == nullptr || self->closed_ || self->line_.get() != line)
+        if (self == nullptr || self->closed_ || self->line_ != line)
             return;
         if (!std::holds_alternative<Answer>(outcome)) {
             self->retry(names);

@@ -20,7 +20,7 @@ namespace tenure::postgresql
  *  A connection is used once a notification of the store itself, sent on the way of the requests, has come back: some
  *  poolers accept LISTEN and deliver nothing. A watch is in force once its range is marked as waited for, because a
  *  release announces nothing else. Everything runs on the strand. */
-class Watcher : public std::enable_shared_from_this<Watcher>, public ConnectionOwner
+class Watcher final : public std::enable_shared_from_this<Watcher>, public ConnectionOwner
 {
 public:
     explicit Watcher(ClientPtr client);

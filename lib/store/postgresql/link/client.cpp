@@ -85,7 +85,8 @@ void Client::send(Query query, OutcomeHandler handler)
                 Failure::refused(errc::store_refused, where() + ": keys and owners must be UTF-8 without NUL", true));
             return;
         }
-    timer_.by(query.not_after.at(), weak_from_this(), &Client::tick);
+    if (query.not_after.at() != Instant::max())
+        timer_.by(query.not_after.at(), weak_from_this(), &Client::tick);
     queue_[static_cast<std::size_t>(query.line)].push_back({std::move(query), std::move(handler)});
     pump_soon();
 }
@@ -203,7 +204,7 @@ void Client::write(Entries entries, Instant now)
     }
     ++under_way_;
     current_->send(
-        statements, [weak = weak_from_this(), connection = current_.get(), entries = std::move(entries),
+        statements, [weak = weak_from_this(), connection = current_, entries = std::move(entries),
                      now](TransactionReply&& reply) mutable {
             if (auto const self = weak.lock())
                 self->answered(connection, std::move(entries), now, std::move(reply));
@@ -220,13 +221,13 @@ void Client::send_aside(Statement statement)
     current_->send({std::move(statement)}, [](TransactionReply const&) {});
 }
 
-void Client::answered(Connection const* connection, Entries entries, Instant since, TransactionReply reply)
+void Client::answered(ConnectionPtr const& connection, Entries entries, Instant since, TransactionReply reply)
 {
-    bool const is_current = connection == current_.get();
+    bool const is_current = connection == current_;
     if (is_current)
         --under_way_;
     auto const now = runtime_->now();
-    bool const refused = reply.error && is_refusal(reply.error->code);
+    bool const refused = !reply.lost && reply.error && is_refusal(reply.error->code);
     // nothing was changed: one bad request does not refuse its neighbours
     bool const again = refused && entries.size() > 1 && !closed_;
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -255,7 +256,7 @@ void Client::answered(Connection const* connection, Entries entries, Instant sin
         give_up(current_, "the server became a standby, or read-only");
     }
     for (auto const& [left, until] : std::vector(left_behind_))
-        if (left.get() == connection && !left->busy())
+        if (left == connection && !left->busy())
             give_up(left, "another connection took over");
     pump_soon();
 }

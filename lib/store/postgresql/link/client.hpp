@@ -57,7 +57,7 @@ using OutcomeHandler = OneShot<void(Outcome&&)>;
  *  What is sent while a batch is under way, or in one turn of the loop, is the next batch: one transaction, so one
  * flush of the server for all. A connection that is silent is left behind, where late answers still count, and another
  * one takes over. A written request is never cancelled. Everything runs on the strand. */
-class Client : public std::enable_shared_from_this<Client>, public ConnectionOwner
+class Client final : public std::enable_shared_from_this<Client>, public ConnectionOwner
 {
 public:
     Client(std::shared_ptr<Runtime> runtime, PostgresqlConfig config, std::string name);
@@ -128,7 +128,7 @@ private:
     void write_batch();
     void write(Entries entries, Instant now);
     void send_aside(Statement statement);
-    void answered(Connection const* connection, Entries entries, Instant since, TransactionReply reply);
+    void answered(ConnectionPtr const& connection, Entries entries, Instant since, TransactionReply reply);
     void leave_silent();
     void give_up(ConnectionPtr connection, char const* why);
     void end_lost_sessions();
