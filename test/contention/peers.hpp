@@ -21,7 +21,7 @@ public:
 
     /** The server, as this library finds it. */
     [[nodiscard]] virtual std::string url() const = 0;
-    /** What this library's contenders are: kinds of contender.cpp. */
+    /** The kinds of this library's contenders (contender.cpp). */
     [[nodiscard]] virtual std::vector<std::string> kinds() const = 0;
     /** Takes and releases the key, and writes marks, for this long. */
     virtual void contend(std::string const& key, std::string const& marks, std::chrono::seconds time) = 0;

@@ -21,7 +21,7 @@ namespace tenure::simulation
 
 using Number = engine::ShardMachine::Number;
 
-/** What the members of a world share. */
+/** The shared state of the members of a world. */
 struct ShardSurroundings {
     Timeline& timeline;
     Random& random;
@@ -145,7 +145,7 @@ private:
     std::multimap<Number, Work> works_;
     std::vector<Number> owned_;
 
-    // what the world knows of its view
+    // the last view, as the world knows it
     Instant read_ = Instant::min();
     bool stale_ = true;
     Instant settled_at_ = Instant::max();

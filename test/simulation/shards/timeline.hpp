@@ -13,7 +13,7 @@
 namespace tenure::simulation
 {
 
-/** What happens when; what falls on one instant happens in the order in which it was planned. */
+/** The planned events of a world; events of one instant happen in the order of their planning. */
 class Timeline
 {
 public:

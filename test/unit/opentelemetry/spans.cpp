@@ -52,7 +52,7 @@ public:
 
     [[nodiscard]] TracerProviderPtr const& provider() const { return provider_; }
     [[nodiscard]] SpanPtr span(char const* name) const { return provider_->GetTracer("the program")->StartSpan(name); }
-    /** Those that have ended since the last call. */
+    /** The spans that have ended since the last call. */
     [[nodiscard]] Spans take() const
     {
         REQUIRE(flush_log(10s));
