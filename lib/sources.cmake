@@ -185,11 +185,14 @@ if(TENURE_ETCD)
   target_sources(
     tenure
     PRIVATE
+      store/etcd/attempt.cpp
       store/etcd/backend.cpp
       store/etcd/claim.cpp
       store/etcd/inspect.cpp
       store/etcd/list.cpp
+      store/etcd/places.cpp
       store/etcd/release.cpp
+      store/etcd/shares.cpp
       store/etcd/steps.cpp
       store/etcd/watcher.cpp
       store/etcd/diagnose/examine.cpp

@@ -15,8 +15,9 @@ TEST_CASE("a waiting place lapses, and its owner then enters at the end", "[shar
     auto const lapsing = store.wait(2, fair, store.brief);
     auto const third = store.wait(3);
     auto const busy = expect<Busy>(store.again(3));
-    REQUIRE(busy.earliest_expiry);
-    CHECK(*busy.earliest_expiry <= store.brief + store.test.subject->expiry_slack());
+    // a store may not report it
+    if (busy.earliest_expiry)
+        CHECK(*busy.earliest_expiry <= store.brief + store.test.subject->expiry_slack());
     store.let_lapse(store.brief);
     auto const again = Sharing::place_of(store.again(2));
     CHECK(again.number > third.number);
@@ -182,7 +183,8 @@ TEST_CASE("plain claims and places of one key exclude each other, and leave each
         auto const plain = store.test.take(*store.client, plain_range, 1);
         auto const busy = expect<Busy>(store.ask(2));
         CHECK_FALSE(busy.place);
-        CHECK(busy.earliest_expiry);
+        if (busy.earliest_expiry)
+            CHECK(*busy.earliest_expiry <= Conformance::long_ttl);
         expect<Released>(store.client->withdraw(store.range, owner(2)));
         CHECK(store.test.value("shared") == owner(1));
         expect<Renewed>(store.client->renew(plain, Conformance::long_ttl));
@@ -191,6 +193,8 @@ TEST_CASE("plain claims and places of one key exclude each other, and leave each
     }
     SECTION("the place came first")
     {
+        if (!store.test.subject->plain_claims_see_places())
+            return;
         auto const place = store.hold(1);
         auto const reply =
             store.client->claim(store.test.request(*store.client, plain_range, owner(2), Conformance::long_ttl));

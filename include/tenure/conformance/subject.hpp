@@ -53,6 +53,12 @@ public:
     /** False: `inspect` cannot report the last fencing token of a key. */
     [[nodiscard]] virtual bool tells_tokens() const { return true; }
 
+    /** False: a plain claim does not see the places of its key, so all programs must use a key as one kind. */
+    [[nodiscard]] virtual bool plain_claims_see_places() const { return true; }
+
+    /** False: each claim reads all places of its key, so a thousand claims take long. */
+    [[nodiscard]] virtual bool many_places_are_quick() const { return true; }
+
     // -- changes by another client, at once and without the backend --
 
     /** Overwrites the key with a foreign value, whatever its present value. */

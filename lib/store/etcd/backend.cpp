@@ -48,7 +48,7 @@ public:
             .examines = true,
             .no_quarantine = nullptr,
             .no_detach = nullptr,
-            .no_shares = "this version keeps no places there",
+            .no_shares = nullptr,
             .no_list = nullptr};
     }
 

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Claims on etcd: a lease, a search for earlier attempts, and a put of the first free key.
+#include "attempt.hpp"
 #include "operations.hpp"
+#include "shares.hpp"
 #include "steps.hpp"
 #include "store/etcd/http/limits.hpp"
 
@@ -60,72 +62,6 @@ private:
     /// number of held keys without a lease
     std::uint32_t foreign_ = 0;
 };
-
-/** One attempt of an owner, and its lease until the claim takes it. */
-struct Attempt {
-    Attempt(ClusterPtr through, ClaimRequest what)
-        : cluster(std::move(through))
-        , request(std::move(what))
-        , state(cluster->owners.add(request.owner, cluster->runtime().now()))
-    {
-    }
-
-    /** Its turn has come; earlier attempts stop. */
-    void begin(store::ClaimWindow::Place where)
-    {
-        place->place = std::move(where);
-        number = ++state->attempt;
-        granted_before = state->granted;
-    }
-
-    [[nodiscard]] bool is_latest() const noexcept { return state->attempt == number; }
-    [[nodiscard]] bool stopped() const noexcept
-    {
-        return state->withdrawn || !is_latest() || state->granted != granted_before;
-    }
-
-    /** Of its next request. */
-    [[nodiscard]] Sender sender() { return {std::exchange(line, Line::later_steps), state.get(), place}; }
-
-    /** The last put certainly had no effect. */
-    void put_nothing()
-    {
-        if (state->lease == lease)
-            state->lease = nullptr;
-    }
-
-    /** It has its answer: another claim may begin. */
-    void end(bool was_granted)
-    {
-        place->place.reset();
-        --state->open;
-        // the owner keeps the lease of a put with unknown outcome, and the lease that a later attempt found on the key
-        if (!was_granted && lease != nullptr && state->lease != lease && state->granted != lease)
-            cluster->leases->give_back(std::move(lease));
-        if (state->open == 0 && state->lease == nullptr)
-            cluster->owners.forget(request.owner, state);
-    }
-
-    [[nodiscard]] Failure unknown(char const* why) const
-    {
-        return Failure::unknown(errc::store_unavailable, cluster->where() + ": " + why);
-    }
-
-    ClusterPtr cluster;
-    ClaimRequest request;
-    OwnerStatePtr state;
-    /// its number among the owner's attempts; 0: it waits for its turn
-    std::uint64_t number = 0;
-    /// of the next request
-    Line line = Line::first_steps;
-    std::shared_ptr<ClaimPlace> place = std::make_shared<ClaimPlace>();
-    /// `OwnerState::granted` when it began
-    LeasePtr granted_before = nullptr;
-    LeasePtr lease = nullptr;
-    /// a put has found its lease gone
-    bool lapsed = false;
-};
-using AttemptPtr = std::shared_ptr<Attempt>;
 
 ClaimReply granted(Attempt& attempt, LeasePtr lease, std::uint32_t index, std::uint64_t created, std::uint64_t modified)
 {
@@ -189,15 +125,8 @@ store::Request<EarlierClaim> find_earlier_claim(AttemptPtr attempt)
         keys = rest_of(*keys, page);
     }
     if (attempt->state->lease != nullptr) {
-        // The put may still arrive. Without its lease it fails.
-        auto undo = revoke(attempt->cluster, attempt->state->lease, request.not_after, attempt->sender());
-        undo.on_failure([attempt](Failure failure) {
-            bool const refused = failure.effect == Failure::Effect::refused;
-            return refused ? std::move(failure) : attempt->unknown("an earlier attempt is open");
-        });
+        auto undo = as_step(undo_put(attempt));
         co_await undo;
-        if (!attempt->stopped())
-            attempt->state->lease = nullptr;
     }
     co_return std::nullopt;
 }
@@ -234,21 +163,6 @@ HttpRequest put_request(Attempt& attempt, std::string const& key)
     HttpRequest http_request{"kv/txn", transaction.body(), attempt.request.not_after, attempt.sender()};
     http_request.reply_bytes = reply_bytes(range, seen);
     return http_request;
-}
-
-/** Makes the failure of the put; nullopt: only its lease was gone. */
-std::optional<Failure> put_failed(Attempt& attempt, Outcome outcome, std::string const& key)
-{
-    // a spare lease that the server has lost; without its lease nothing was put
-    bool const lapsed = outcome.delivery == Delivery::answered &&
-                        classify(outcome.status, outcome.body).lease_not_found && !std::exchange(attempt.lapsed, true);
-    auto failed = failure(outcome, attempt.cluster->where(), key);
-    if (!failed.may_take_effect())
-        attempt.put_nothing();
-    if (!lapsed)
-        return failed;
-    attempt.lease = nullptr;
-    return std::nullopt;
 }
 
 /** Gets a lease, reads the range if it has several keys, and puts the key. If the put finds the key held, its
@@ -346,7 +260,8 @@ void claim(ClusterPtr const& cluster, ClaimRequest request, ReplyHandler<ClaimRe
             return;
         }
         attempt->begin(std::get<0>(std::move(turn)));
-        claim_in_steps(attempt).start([attempt, handler = std::move(handler)](ClaimReply reply) mutable {
+        auto steps = attempt->request.share ? claim_place(attempt) : claim_in_steps(attempt);
+        std::move(steps).start([attempt, handler = std::move(handler)](ClaimReply reply) mutable {
             attempt->end(std::holds_alternative<Granted>(reply));
             handler(std::move(reply));
         });

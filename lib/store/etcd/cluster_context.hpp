@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "places.hpp"
 #include "runtime/names.hpp"
 #include "store/etcd/http/client.hpp"
 #include "store/etcd/leases/leases.hpp"
@@ -89,6 +90,7 @@ struct ClusterContext {
     Owners owners;
     /// prefix and index of the keys that claims of this store are taking now: other claims choose another key
     std::set<std::pair<std::string, std::uint32_t>> being_taken;
+    PlaceLines lines;
 };
 using ClusterPtr = std::shared_ptr<ClusterContext>;
 

@@ -30,16 +30,74 @@ KeyState state_of(KeyValue const& entry, std::uint32_t index)
     KeyState state;
     state.index = index;
     state.kind = entry.lease == 0 ? KeyState::Kind::foreign : KeyState::Kind::held;
-    auto const ended = read_ended_claim(entry.value);
+    auto const owner = read_place(entry.value).owner;
+    auto const ended = read_ended_claim(owner);
     if (ended && entry.lease != 0)
         state.kind = ended->kind;
-    state.owner = (ended ? ended->last_owner : std::string_view(entry.value)).substr(0, KeyState::longest_owner);
+    state.owner = (ended ? ended->last_owner : owner).substr(0, KeyState::longest_owner);
     state.fencing_token = entry.create_revision;
     return state;
 }
 
+/** Reads the leases, one by one. */
+store::Step<std::vector<Outcome>>
+read_leases(ClusterPtr const& cluster, std::vector<LeaseId> const& leases, Deadline const& not_after)
+{
+    return store::all_of<Outcome>(leases.size(), [=](std::size_t i, OutcomeHandler handler) {
+        cluster->client->send({"lease/timetolive", lease_body(leases[i]), not_after}, std::move(handler));
+    });
+}
+
+std::optional<std::chrono::milliseconds> remaining(Outcome const& read)
+{
+    auto const lease = read.good() ? parse_lease(read.body) : std::nullopt;
+    return lease ? std::optional(std::chrono::seconds(std::max<std::int64_t>(lease->ttl, 0))) : std::nullopt;
+}
+
+store::Request<InspectReply> inspect_places(ClusterPtr cluster, KeyRangePtr range, Deadline not_after)
+{
+    Transaction transaction;
+    transaction.then_read({range->prefix, {}}, {}).then_read(places_of(range->prefix), all_places);
+    HttpRequest http_request{"kv/txn", transaction.body(), not_after};
+    http_request.reply_bytes = most_page_bytes;
+    auto read = ask(cluster, std::move(http_request), range->describe(), parse_transaction);
+    auto const reply = co_await read;
+    if (reply.reads.size() != 2)
+        co_return malformed_reply(cluster->where(), range->describe());
+    bool const plain = !reply.reads.front().found.empty();
+    auto const& found = reply.reads[plain ? 0 : 1].found;
+    std::vector<LeaseId> leases;
+    for (auto const& entry : found)
+        leases.push_back(entry.lease);
+    auto read_remaining = read_leases(cluster, leases, not_after);
+    auto const outcomes = co_await read_remaining;
+    KeyState state = found.empty() ? KeyState{} : state_of(found.front(), 0);
+    if (!found.empty())
+        state.remaining = remaining(outcomes.front());
+    ShareSum sum;
+    for (std::size_t i = 0; i < found.size() && !plain; ++i) {
+        auto const [owner, share] = read_place(found[i].value);
+        state.places.push_back(
+            {std::string(owner.substr(0, KeyState::longest_owner)), share.weight, share.capacity,
+             found[i].create_revision, remaining(outcomes[i]).value_or(std::chrono::milliseconds{0}), sum.add(share)});
+    }
+    co_return std::vector{std::move(state)};
+}
+
 /// added to the new lease, because the former holder may renew its lease after the grant
 constexpr std::chrono::seconds spare{1};
+
+/** True if the place of this name does not hold. */
+bool waits(std::vector<KeyValue> const& places, std::string const& name)
+{
+    ShareSum sum;
+    for (auto const& place : places) {
+        bool const holds = sum.add(read_place(place.value).share);
+        if (place.key == name)
+            return !holds;
+    }
+    return false;
+}
 
 /** A renewal between the grant of this lease and a late exchange would outlast it. */
 void restart_ttl(ClusterContext& cluster, Lease const& lease)
@@ -53,12 +111,17 @@ void restart_ttl(ClusterContext& cluster, Lease const& lease)
 
 store::Request<InspectReply> inspect(ClusterPtr cluster, KeyRangePtr range, Deadline not_after)
 {
+    if (range->shares) {
+        auto places = as_step(inspect_places(cluster, range, not_after));
+        auto state = co_await places;
+        co_return state;
+    }
     std::vector<KeyState> states(range->count);
     for (std::uint32_t i = 0; i < range->count; ++i)
         states[i].index = i;
-    // indexes of the keys whose leases are read
+    // the leases that are read, and the indexes of their keys
+    std::vector<LeaseId> leases;
     std::vector<std::uint32_t> leased;
-    std::vector<HttpRequest> calls;
     for (std::optional<Keys> keys = whole(*range); keys;) {
         auto read = read_page(cluster, *range, *keys, false, not_after);
         auto const page = co_await read;
@@ -67,20 +130,17 @@ store::Request<InspectReply> inspect(ClusterPtr cluster, KeyRangePtr range, Dead
                 states[*index] = state_of(entry, *index);
                 if (entry.lease != 0 && leased.size() < most_leases_inspected) {
                     leased.push_back(*index);
-                    calls.push_back({"lease/timetolive", lease_body(entry.lease), not_after});
+                    leases.push_back(entry.lease);
                 }
             }
         keys = rest_of(*keys, page);
     }
 
-    auto read_leases = store::all_of<Outcome>(calls.size(), [&](std::size_t i, OutcomeHandler handler) {
-        cluster->client->send(std::move(calls[i]), std::move(handler));
-    });
-    auto const leases = co_await read_leases;
+    auto read_remaining = read_leases(cluster, leases, not_after);
+    auto const outcomes = co_await read_remaining;
     // The remaining time of a lease may be refused or unknown; the owner is known nevertheless.
-    for (std::size_t i = 0; i < leases.size(); ++i)
-        if (auto const lease = leases[i].good() ? parse_lease(leases[i].body) : std::nullopt)
-            states[leased[i]].remaining = std::chrono::seconds(std::max<std::int64_t>(lease->ttl, 0));
+    for (std::size_t i = 0; i < outcomes.size(); ++i)
+        states[leased[i]].remaining = remaining(outcomes[i]);
     co_return std::move(states);
 }
 
@@ -88,7 +148,8 @@ store::Request<InspectReply> inspect(ClusterPtr cluster, KeyRangePtr range, Dead
  *  that compares. If the key has moved to another lease meanwhile, it is read again. */
 store::Request<EvictReply> evict(ClusterPtr cluster, EvictRequest request)
 {
-    auto const key = request.range->key(request.index);
+    auto key = request.range->key(request.index);
+    auto const keys = request.range->shares ? places_of(key) : Keys{key, {}};
     Line line = Line::first_steps;
     auto const http_request = [&](std::string_view path, std::string body) {
         return HttpRequest{
@@ -99,12 +160,15 @@ store::Request<EvictReply> evict(ClusterPtr cluster, EvictRequest request)
             .reply_bytes = most_page_bytes};
     };
     for (;;) {
-        auto read = ask(cluster, http_request("kv/range", range_body({key, {}}, {})), key, parse_range);
+        auto read = ask(cluster, http_request("kv/range", range_body(keys, all_places)), key, parse_range);
         auto const page = co_await read;
-        auto const& seen = page.found;
-        if (seen.empty() || seen.front().value != request.owner)
+        auto const seen = std::ranges::find_if(page.found, [&](KeyValue const& entry) {
+            return (request.range->shares ? read_place(entry.value).owner : entry.value) == request.owner;
+        });
+        if (seen == page.found.end())
             co_return NotOwner{};
-        if (seen.front().lease == 0)
+        key = seen->key;
+        if (seen->lease == 0)
             co_return Failure::refused(
                 errc::key_conflict,
                 cluster->where() + ": " + key +
@@ -112,7 +176,7 @@ store::Request<EvictReply> evict(ClusterPtr cluster, EvictRequest request)
                 true);
 
         auto read_lease =
-            ask(cluster, http_request("lease/timetolive", lease_body(seen.front().lease)), key, parse_lease);
+            ask(cluster, http_request("lease/timetolive", lease_body(seen->lease)), key, parse_lease);
         auto const held = co_await read_lease;
         // The remaining time is not enough: a renewal before the exchange restores the full ttl, and changes nothing
         // that is compared.
@@ -121,10 +185,23 @@ store::Request<EvictReply> evict(ClusterPtr cluster, EvictRequest request)
         auto const lease = co_await grant_longer;
 
         Transaction transaction;
-        transaction.if_modified_at(key, seen.front().mod_revision);
-        transaction.then_put(key, "evicted/" + request.evicted_by, lease->id);
+        transaction.if_modified_at(key, seen->mod_revision);
+        auto value = "evicted/" + request.evicted_by;
+        if (request.range->shares)
+            value = place_value(std::move(value), read_place(seen->value).share);
+        transaction.then_put(key, value, lease->id);
+        if (request.range->shares)
+            transaction.then_read(keys, all_places);
         auto exchange = ask(cluster, http_request("kv/txn", transaction.body()), key, parse_transaction);
         auto const exchanged = co_await exchange;
+        if (exchanged.succeeded && std::ranges::any_of(exchanged.reads, [&](RangeReply const& places) {
+                return waits(places.found, key);
+            })) {
+            // it has never held, and never will
+            auto end = revoke(cluster, lease, request.not_after, {.line = Line::later_steps});
+            co_await end;
+            co_return Evicted{std::chrono::milliseconds{0}};
+        }
         if (exchanged.succeeded) {
             if (cluster->runtime().now() - lease->since > spare)
                 restart_ttl(*cluster, *lease);

@@ -4,6 +4,7 @@
 #include "steps.hpp"
 #include "store/etcd/http/limits.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -43,12 +44,18 @@ store::Request<ListReply> list(ClusterPtr cluster, ListRequest request)
         auto read = ask(cluster, std::move(http_request), "the names of keys", parse_range);
         auto const page = co_await read;
         for (auto const& entry : page.found)
-            list.keys.push_back(entry.key);
+            // a key that is held in places is named once
+            if (auto const key = held_in(entry); key.starts_with(request.prefix) &&
+                                                 (list.keys.empty() || list.keys.back() != key))
+                list.keys.emplace_back(key);
         keys = rest_of(*keys, page);
         list.more = keys && (list.keys.size() >= request.most || request.not_after.over(cluster->runtime().now()));
         if (list.more)
             break;
     }
+    std::ranges::sort(list.keys);
+    auto const repeated = std::ranges::unique(list.keys);
+    list.keys.erase(repeated.begin(), repeated.end());
     co_return std::move(list);
 }
 

@@ -36,7 +36,7 @@ Transaction if_still_held(Claim const& claim, std::string const& key)
         return transaction.if_modified_at(key, held->modified);
     if (held != nullptr)
         transaction.if_created_at(key, held->created);
-    return transaction.if_value(key, claim.owner);
+    return transaction.if_value(key, value_for(claim, claim.owner));
 }
 
 /** The claim's key has left its lease, which is free for another claim unless it is unknown which lease it was. */
@@ -68,7 +68,7 @@ KeyValue const* kept_before(TransactionReply const& reply, std::string const& va
 store::Request<ReleaseReply> release(ClusterPtr cluster, ReleaseRequest request)
 {
     auto const& claim = *request.claim;
-    auto const key = claim.key();
+    auto const key = entry_of(claim);
     bool const keeps = request.keep_for.has_value();
     // for a key that stays taken; null: the key is deleted, or kept under its own lease
     LeasePtr lease;
@@ -79,7 +79,7 @@ store::Request<ReleaseReply> release(ClusterPtr cluster, ReleaseRequest request)
         lease = co_await new_lease;
     }
 
-    auto const value = keeps ? kept_value(claim.owner) : resting_value(claim.owner);
+    auto const value = value_for(claim, keeps ? kept_value(claim.owner) : resting_value(claim.owner));
     auto transaction = if_still_held(claim, key);
     if (lease != nullptr)
         transaction.then_put(key, value, lease->id);
@@ -137,7 +137,8 @@ store::Request<WithdrawReply> withdraw(ClusterPtr cluster, WithdrawRequest reque
         auto read = read_page(cluster, *request.range, *keys, false, request.not_after, sender());
         auto const page = co_await read;
         auto const entry = std::ranges::find_if(page.found, [&](KeyValue const& found) {
-            return found.value == request.owner && index_of(*request.range, found.key);
+            auto const owner = request.range->shares ? read_place(found.value).owner : found.value;
+            return owner == request.owner && index_of(*request.range, found.key);
         });
         if (entry == page.found.end()) {
             keys = rest_of(*keys, page);
@@ -151,7 +152,7 @@ store::Request<WithdrawReply> withdraw(ClusterPtr cluster, WithdrawRequest reque
             resting_lease = co_await new_lease; // an unused lease expires
         }
         Transaction transaction;
-        transaction.if_created_at(entry->key, entry->create_revision).if_value(entry->key, request.owner);
+        transaction.if_created_at(entry->key, entry->create_revision).if_value(entry->key, entry->value);
         if (resting_lease == nullptr)
             transaction.then_delete(entry->key);
         else

@@ -24,6 +24,8 @@ std::size_t page_of(KeyRange const& range, bool keys_only) noexcept
 
 Keys whole(KeyRange const& range)
 {
+    if (range.shares)
+        return places_of(range.prefix);
     if (!range.numbered)
         return {range.prefix, {}};
     if (range.count == 1)

@@ -32,7 +32,14 @@ namespace tenure::etcd
  *  `prefix1` and `prefix2`. */
 [[nodiscard]] Keys whole(KeyRange const& range);
 
-using store::index_of;
+/** The index of the key of this name; of a key that is held in places, also of whatever else lies below it. */
+[[nodiscard]] inline std::optional<std::uint32_t> index_of(KeyRange const& range, std::string_view name)
+{
+    if (!range.shares)
+        return store::index_of(range, name);
+    bool const below = name.starts_with(range.prefix) && name.substr(range.prefix.size()).starts_with('/');
+    return below ? std::optional(0U) : std::nullopt;
+}
 
 /** The longest reply to a read of this many keys of the range, without their values. */
 [[nodiscard]] std::size_t reply_bytes(KeyRange const& range, std::size_t keys) noexcept;

@@ -75,6 +75,8 @@ std::unique_ptr<Watch> Watcher::watch(KeyRange const& range, Handler handler)
         now = WatchEvent::unavailable;
     else if (known == nullptr || known->stream == 0)
         begin_soon();
+    if (range.shares)
+        cluster_->lines.watch(name);
     auto watch = watched_.add(std::move(name), std::move(handler), now);
     if (!sweep_.pending())
         sweep_.after(period, weak_from_this(), &Watcher::sweep);
@@ -252,9 +254,14 @@ void Watcher::on_line(std::uint64_t number, std::string_view line)
         cancelled(name, reply->cancel_reason, reply->compacted_before != 0);
         return;
     }
-    if (reply->has_events) {
+    if (!reply->deleted.empty()) {
         watched->next_revision = std::max(watched->next_revision, reply->header.revision + 1);
-        watched_.notify(name, WatchEvent::hint);
+        auto event = WatchEvent::hint;
+        if (cluster_->lines.watches(name)) {
+            bool const ours = cluster_->lines.ended(name, reply->deleted, *cluster_->leases);
+            event = ours ? WatchEvent::our_turn : WatchEvent::others_turn;
+        }
+        watched_.notify(name, event);
     } else if (reply->created && !std::exchange(watched->in_force, true)) {
         watched_.notify(name, WatchEvent::in_force);
     }
@@ -364,6 +371,7 @@ void Watcher::sweep()
 {
     auto const now = cluster_->runtime().now();
     std::erase_if(watched_.entries(), [&](auto const& entry) { return entry.second.idle(now); });
+    cluster_->lines.keep_if([this](Keys const& name) { return watched_.find(name) != nullptr; });
     std::vector<std::uint64_t> unused;
     for (auto const& [number, stream] : streams_)
         if (std::ranges::none_of(

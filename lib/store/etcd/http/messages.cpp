@@ -54,6 +54,8 @@ std::string range_body(Keys const& keys, RangeOptions options)
         text += ',' + number_field("limit", options.limit);
     if (options.keys_only)
         text += ",\"keys_only\":true";
+    if (!keys.end.empty() && options.by_creation)
+        text += R"(,"sort_target":"CREATE","sort_order":"ASCEND")";
     return text + '}';
 }
 
@@ -80,6 +82,19 @@ Transaction& Transaction::if_modified_at(std::string_view key, std::uint64_t rev
 Transaction& Transaction::if_value(std::string_view key, std::string_view value)
 {
     add(compare_, bytes_field("key", key) + ",\"target\":\"VALUE\"," + bytes_field("value", value));
+    return *this;
+}
+
+Transaction& Transaction::if_none(Keys const& keys)
+{
+    add(compare_, bytes_field("key", keys.key) + ',' + bytes_field("range_end", keys.end));
+    return *this;
+}
+
+Transaction& Transaction::if_none_put_after(Keys const& keys, std::uint64_t revision)
+{
+    add(compare_, bytes_field("key", keys.key) + ',' + bytes_field("range_end", keys.end) +
+                      R"(,"target":"MOD","result":"LESS",)" + number_field("mod_revision", revision + 1));
     return *this;
 }
 
@@ -370,7 +385,12 @@ std::optional<WatchReply> parse_watch(std::string_view line)
     reply.cancelled = flag(object, "canceled");
     reply.cancel_reason = text(object, "cancel_reason");
     auto const* const events = list(object, "events");
-    reply.has_events = events != nullptr && !events->empty();
+    for (std::size_t i = 0; events != nullptr && i < events->size(); ++i) {
+        auto const* const event = (*events)[i].if_object();
+        auto const* const key = event != nullptr ? event->if_contains("kv") : nullptr;
+        if (key == nullptr || !key_value(*key, reply.deleted.emplace_back()))
+            return std::nullopt;
+    }
     return reply;
 }
 

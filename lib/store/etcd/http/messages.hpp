@@ -31,6 +31,8 @@ struct RangeOptions {
     /// limit for several keys; 0: no limit
     std::size_t limit = 0;
     bool keys_only = false;
+    /// in the order of the revisions that created the keys
+    bool by_creation = false;
 };
 
 /** Makes a read that a majority confirms. */
@@ -45,6 +47,9 @@ public:
     Transaction& if_modified_at(std::string_view key, std::uint64_t revision);
     Transaction& if_absent(std::string_view key);
     Transaction& if_value(std::string_view key, std::string_view value);
+    Transaction& if_none(Keys const& keys);
+    /** True unless one of the keys was put after this revision. */
+    Transaction& if_none_put_after(Keys const& keys, std::uint64_t revision);
 
     Transaction& then_put(std::string_view key, std::string_view value, LeaseId lease);
     /** Puts a value and keeps the lease of the key. */
@@ -125,7 +130,8 @@ struct WatchReply {
     std::string cancel_reason;
     /// earlier revisions were compacted; 0: the requested revision was not
     std::uint64_t compacted_before = 0;
-    bool has_events = false;
+    /// keys, and the revisions of their deletions
+    std::vector<KeyValue> deleted;
     /// an error instead; of the whole stream
     bool failed = false;
 };

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -54,6 +55,13 @@ struct HeldKey {
         std::uint64_t if_modified = 0;
     };
 
+    /** Of a key that is held in places. */
+    struct Place {
+        /// which stays its name if it moves to another lease
+        std::string key;
+        Share share;
+    };
+
     LeasePtr lease;
     std::vector<Successor> successors;
     /// of the key: the revision that created it, and that of its last change
@@ -63,6 +71,8 @@ struct HeldKey {
     Instant promised{};
     /// earliest begin of an optional move
     Instant next_move{};
+    /// null: a plain key
+    std::unique_ptr<Place const> place = nullptr;
 };
 
 [[nodiscard]] inline HeldKey& held_key_of(Claim const& claim) noexcept

@@ -50,7 +50,7 @@ bool Proofs::compose(Batch& batch, HttpRequest& request)
     Transaction transaction;
     request.reply_bytes = reply_without_keys;
     auto const read = [&](Claim const& claim) {
-        transaction.then_read({claim.key(), {}}, {0, true});
+        transaction.then_read({entry_of(claim), {}}, {0, true});
         request.reply_bytes += reply_bytes(*claim.range, 1);
     };
     for (auto& wanted : batch.wanted) {
@@ -61,7 +61,7 @@ bool Proofs::compose(Batch& batch, HttpRequest& request)
             ++batch.reads;
             continue;
         }
-        wanted.compared = KeyValue{wanted.claim->key(), {}, held.created, held.modified, held.lease->id};
+        wanted.compared = KeyValue{entry_of(*wanted.claim), {}, held.created, held.modified, held.lease->id};
         transaction.if_modified_at(wanted.compared->key, held.modified);
     }
     // a transaction that only compares would be answered by this member alone

@@ -53,7 +53,7 @@ HttpRequest put_request(RenewRequest const& request, std::string const& key, Lea
     auto const& claim = *request.claim;
     Transaction transaction;
     transaction.if_modified_at(key, held_key_of(claim).modified);
-    transaction.then_put(key, claim.owner, lease.id).else_read({key, {}}, {0, true});
+    transaction.then_put(key, value_for(claim, claim.owner), lease.id).else_read({key, {}}, {0, true});
     HttpRequest http_request{"kv/txn", transaction.body(), request.not_after};
     http_request.sender.line = awaited ? Line::renewals : Line::later_steps;
     http_request.unless_ended = request.claim;
@@ -94,7 +94,7 @@ store::Request<RenewReply> move_to_new_lease(ClusterPtr cluster, RenewRequest re
 {
     auto const& claim = *request.claim;
     auto& held = held_key_of(claim);
-    auto const key = claim.key();
+    auto const key = entry_of(claim);
     Sender const sender{.line = awaited ? Line::renewals : Line::later_steps};
     auto new_lease = grant(cluster, request.lifetime(), request.not_after, sender);
     auto const lease = co_await new_lease;

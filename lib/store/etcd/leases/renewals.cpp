@@ -23,7 +23,7 @@ RenewReply judge(
     RangeReply const& read)
 {
     auto const& claim = *request.claim;
-    auto const key = claim.key();
+    auto const key = entry_of(claim);
     auto& held = held_key_of(claim);
     if (read.found.empty() || read.found.front().create_revision != held.created)
         return NotOwner{};
@@ -63,8 +63,11 @@ void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
 {
     auto const& claim = *request.claim;
     if (claim.handle == nullptr) {
-        cluster_->runtime().post([handler = std::move(handler)]() mutable {
-            handler(Failure::refused(errc::store_refused, "a claim without a lease", true));
+        cluster_->runtime().post([handler = std::move(handler), waits = claim.range->shares]() mutable {
+            if (waits)
+                handler(NotOwner{}); // a place that waits
+            else
+                handler(Failure::refused(errc::store_refused, "a claim without a lease", true));
         });
         return;
     }
@@ -81,7 +84,7 @@ void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
 store::Request<RenewReply> Renewals::renew(
     ClusterPtr cluster, std::shared_ptr<KeepAlives> keep_alives, std::shared_ptr<Proofs> proofs, RenewRequest request)
 {
-    auto const key = request.claim->key();
+    auto const key = entry_of(*request.claim);
     auto& held = held_key_of(*request.claim);
     auto const lease = held.lease;
     store::Step<KeepAlives::Reply> keep_alive([&](KeepAlives::Handler handler) {

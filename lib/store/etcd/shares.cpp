@@ -1,0 +1,221 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Claims of shares: a place, and whether it holds.
+#include "shares.hpp"
+
+#include "places.hpp"
+#include "store/etcd/http/limits.hpp"
+
+#include <store/share_sum.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenure::etcd
+{
+
+namespace
+{
+
+/// of tries, whose put failed because the places had changed since they were read
+constexpr int most_conflicts = 3;
+/// fraction of the ttl: a place that is asked for again at this age is kept alive
+constexpr std::int64_t youth = 6;
+
+bool is_own(Attempt const& attempt, KeyValue const& place)
+{
+    auto const& lease = attempt.state->lease;
+    return (lease != nullptr && place.lease == lease->id) ||
+           (place.lease != 0 && read_place(place.value).owner == attempt.request.owner);
+}
+
+/** True if one more share would hold behind all places. */
+bool fits_behind(std::vector<KeyValue> const& places, Share const& share)
+{
+    ShareSum sum;
+    for (auto const& place : places)
+        (void)sum.add(read_place(place.value).share);
+    return sum.add(share) && places.size() < most_places;
+}
+
+/** The answer to a claim whose owner has this lease; nullopt: it has none of the first places. */
+std::optional<ClaimReply> answer(Attempt& attempt, LeasePtr lease, RangeReply const& page)
+{
+    auto const& request = attempt.request;
+    ShareSum sum;
+    std::uint32_t ahead = 0;
+    for (auto const& place : page.found) {
+        auto const share = read_place(place.value).share;
+        bool const holds = sum.add(share);
+        if (!is_own(attempt, place)) {
+            ++ahead;
+            continue;
+        }
+        if (ahead >= most_places)
+            return std::nullopt;
+        auto const ttl = usable_ttl(request.ttl, {}, lease->granted);
+        auto const number = place.create_revision;
+        if (!holds)
+            return Busy{.place = InLine{number, ahead, ttl, lease->since}};
+        attempt.state->lease = nullptr;
+        attempt.state->granted = lease;
+        auto name = std::make_unique<HeldKey::Place>(HeldKey::Place{place.key, share});
+        HeldKey held{lease, {}, number, place.mod_revision, lease->since + ttl, {}, std::move(name)};
+        return Granted{0, number, ttl, lease->since, std::make_shared<HeldKey>(std::move(held))};
+    }
+    return std::nullopt;
+}
+
+/** Begins the claim's transaction: it takes a place and reads all, or only reads.
+ *  @param seen  of a try: the revision at which its share fitted; nullopt: it needs a key without places */
+HttpRequest place_request(Attempt& attempt, std::string const& place, std::optional<std::uint64_t> seen)
+{
+    auto const& request = attempt.request;
+    auto const& key = request.range->prefix;
+    auto const places = places_of(key);
+    Transaction transaction;
+    transaction.if_absent(key);
+    if (request.waits != Waits::no)
+        transaction.if_absent(place);
+    else if (seen)
+        transaction.if_none_put_after(places, *seen);
+    else
+        transaction.if_none(places);
+    transaction.then_put(place, place_value(request.owner, *request.share), attempt.lease->id);
+    transaction.then_read(places, all_places);
+    transaction.else_read({key, {}}, {0, true}).else_read(places, all_places);
+    HttpRequest http_request{"kv/txn", transaction.body(), request.not_after, attempt.sender()};
+    http_request.reply_bytes = most_page_bytes;
+    return http_request;
+}
+
+/** Searches for the owner's place, and keeps it alive. Without one, no put of an earlier attempt takes effect later. */
+using EarlierPlace = std::variant<std::optional<ClaimReply>, Failure>;
+store::Request<EarlierPlace> find_place(AttemptPtr attempt)
+{
+    auto& cluster = *attempt->cluster;
+    auto const& request = attempt->request;
+    auto const places = places_of(request.range->prefix);
+    auto& lease = attempt->state->lease;
+    for (bool has_place = true; has_place;) {
+        auto const kept = lease;
+        if (kept != nullptr && cluster.runtime().now() - kept->since > Clock::duration(request.ttl) / youth) {
+            HttpRequest keep_alive{"lease/keepalive", lease_body(kept->id), request.not_after, attempt->sender()};
+            auto keep = send(cluster.client, std::move(keep_alive));
+            auto const outcome = co_await keep;
+            if (outcome.delivery != Delivery::answered)
+                co_return failure(outcome, cluster.where(), request.range->prefix);
+            // the read shows whether its place exists
+            if (auto const reply = outcome.good() ? parse_lease(outcome.body) : std::nullopt; reply && reply->ttl > 0) {
+                kept->granted = reply->ttl;
+                kept->renewed = {outcome.since, reply->header.raft_term};
+            }
+        }
+        HttpRequest read{"kv/range", range_body(places, all_places), request.not_after, attempt->sender()};
+        read.reply_bytes = most_page_bytes;
+        auto ask_places = ask(attempt->cluster, std::move(read), request.range->describe(), parse_range);
+        auto page = co_await ask_places;
+        if (attempt->stopped())
+            co_return Failure::dropped();
+        cluster.lines.read(places, page);
+        auto const own =
+            std::ranges::find_if(page.found, [&](KeyValue const& place) { return is_own(*attempt, place); });
+        has_place = own != page.found.end();
+        if (has_place && lease != nullptr && lease->id == own->lease) {
+            cluster.leases->prove(*lease, page.header);
+            if (lease->revoked)
+                co_return attempt->unknown("the claim is being given back");
+            auto reply = answer(*attempt, lease, page);
+            if (reply)
+                co_return std::move(reply);
+            has_place = false;
+        } else if (has_place) {
+            // the place of a forgotten attempt, or a lease that an earlier answer named
+            lease = cluster.leases->known(own->lease);
+            if (lease == nullptr) {
+                lease = std::make_shared<Lease>();
+                lease->id = own->lease;
+                lease->seconds = lease->granted = whole_seconds(request.ttl);
+                lease->since = *request.earliest_attempt - std::chrono::seconds(lease->granted);
+            }
+        }
+    }
+    if (lease != nullptr) {
+        auto undo = as_step(undo_put(attempt));
+        co_await undo;
+    }
+    co_return std::nullopt;
+}
+
+} // namespace
+
+store::Request<ClaimReply> claim_place(AttemptPtr attempt)
+{
+    auto& cluster = *attempt->cluster;
+    auto const& request = attempt->request;
+    auto const places = places_of(request.range->prefix);
+    if (!attempt->stopped() && request.earliest_attempt) {
+        auto search = as_step(find_place(attempt));
+        auto found = co_await search;
+        if (found)
+            co_return std::move(*found);
+    }
+    std::optional<std::uint64_t> seen;
+    for (int conflicts = 0; conflicts <= most_conflicts;) {
+        if (!attempt->stopped() && attempt->lease == nullptr) {
+            auto take = store::as_step(
+                Leases::take(cluster.leases, request.lifetime(), request.ttl, request.not_after, attempt->sender()));
+            take.on_failure(not_written);
+            attempt->lease = co_await take;
+        }
+        if (attempt->stopped() || request.not_after.over(cluster.runtime().now())) {
+            // with a spare lease the caller's call has not returned yet
+            auto turn = next_turn(attempt->cluster);
+            co_await turn;
+            co_return Failure::dropped();
+        }
+        auto const key = place_key(request.range->prefix, attempt->lease->id);
+        auto put = send(cluster.client, place_request(*attempt, key, seen));
+        attempt->state->lease = attempt->lease;
+        auto outcome = co_await put;
+        if (!outcome.good()) {
+            if (auto failed = put_failed(*attempt, std::move(outcome), key))
+                co_return std::move(*failed);
+            continue;
+        }
+        auto reply = parse_transaction(outcome.body);
+        if (!reply || reply->reads.size() != (reply->succeeded ? 1U : 2U))
+            co_return malformed_reply(cluster.where(), key);
+        cluster.leases->prove(*attempt->lease, reply->header);
+        auto& page = reply->reads.back();
+        page.header = reply->header;
+        if (reply->succeeded) {
+            if (attempt->state->withdrawn || attempt->lease->revoked)
+                co_return attempt->unknown("the claim is being given back");
+            cluster.lines.read(places, page);
+            auto placed = answer(*attempt, attempt->lease, page);
+            if (placed)
+                co_return std::move(*placed);
+            // the key has all its places already
+            auto undo = as_step(undo_put(attempt));
+            co_await undo;
+            break;
+        }
+        attempt->put_nothing();
+        if (auto const& plain = reply->reads.front().found; !plain.empty())
+            co_return Busy{.never_frees = plain.front().lease == 0};
+        if (request.waits != Waits::no)
+            cluster.leases->discard(std::exchange(attempt->lease, nullptr)); // a key of this name is there
+        else if (!fits_behind(page.found, *request.share))
+            break;
+        seen = reply->header.revision;
+        ++conflicts;
+    }
+    co_return Busy{};
+}
+
+} // namespace tenure::etcd
