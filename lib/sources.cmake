@@ -252,6 +252,7 @@ if(TENURE_ZOOKEEPER)
       store/zookeeper/list.cpp
       store/zookeeper/release.cpp
       store/zookeeper/renew.cpp
+      store/zookeeper/shares.cpp
       store/zookeeper/watches.cpp
       store/zookeeper/znodes.cpp
       store/zookeeper/client/client.cpp

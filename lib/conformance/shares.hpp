@@ -120,6 +120,17 @@ struct Listener {
     {
         return Sharing::place_of(client->claim(sharing.request(number, share)));
     }
+    /** A later claim of an owner that has a place. */
+    [[nodiscard]] ClaimReply again(Sharing const& sharing, unsigned number, Share const& share) const
+    {
+        auto later = sharing.request(number, share);
+        later.earliest_attempt = client->now() - 1s;
+        return client->claim(later);
+    }
+    [[nodiscard]] bool holds(Sharing const& sharing, unsigned number, Share const& share) const
+    {
+        return std::holds_alternative<Granted>(again(sharing, number, share));
+    }
 
     std::unique_ptr<Client> client;
     std::unique_ptr<Watch> watch;

@@ -45,14 +45,17 @@ TEST_CASE("a holder renews its place, and a waiter has nothing to renew", "[shar
 {
     Sharing const store;
     auto const first = store.hold(1, reader, store.brief);
-    expect<Renewed>(store.client->renew(first, Conformance::long_ttl));
+    auto const renewed = expect<Renewed>(store.client->renew(first, Conformance::long_ttl));
     auto const waits = store.wait(2, writer);
     auto const waiting =
         claim_of(store.range, owner(2), Granted{0, waits.number, 1s, store.client->now(), waits.handle});
     expect<NotOwner>(store.client->renew(waiting, Conformance::long_ttl));
-    store.let_lapse(store.brief);
-    CHECK_FALSE(store.holds(2, writer));
-    expect<Renewed>(store.client->renew(first, store.brief));
+    // a store may be unable to change the ttl
+    if (renewed.ttl > store.brief) {
+        store.let_lapse(store.brief);
+        CHECK_FALSE(store.holds(2, writer));
+        expect<Renewed>(store.client->renew(first, store.brief));
+    }
     store.let_lapse(store.brief);
     CHECK(store.holds(2, writer));
 }

@@ -42,6 +42,9 @@ public:
     /// a write proves what was written a tick before it, and the last one may be a twelfth of the ttl, or a tick, old
     [[nodiscard]] std::chrono::milliseconds renewal_lag() const override { return std::chrono::milliseconds{300}; }
 
+    // it would have to list the children
+    bool plain_claims_see_places() const override { return false; }
+
     void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds) override
     {
         auto const path = path_of(key);

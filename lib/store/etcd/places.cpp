@@ -80,14 +80,15 @@ PlaceValue read_place(std::string_view value) noexcept
 {
     auto const end = value.find(weight_mark);
     auto const middle = end == std::string_view::npos ? end : value.find(capacity_mark, end);
+    PlaceValue place{value, Share{.weight = 1, .capacity = 1}};
     if (middle == std::string_view::npos)
-        return {value, {}};
+        return place;
     auto const begin = end + weight_mark.size();
     auto const weight = number_from<std::uint32_t>(value.substr(begin, middle - begin));
     auto const capacity = number_from<std::uint32_t>(value.substr(middle + capacity_mark.size()));
-    if (!weight || !capacity || *weight == 0 || *weight > *capacity || *capacity > Share::all)
-        return {value, {}};
-    return {value.substr(0, end), {*weight, *capacity}};
+    if (weight && capacity && *weight > 0 && *weight <= *capacity && *capacity <= Share::all)
+        place = {value.substr(0, end), {*weight, *capacity}};
+    return place;
 }
 
 std::string entry_of(Claim const& claim)

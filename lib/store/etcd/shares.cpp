@@ -4,10 +4,12 @@
 
 #include "places.hpp"
 #include "store/etcd/http/limits.hpp"
+#include "store/etcd/leases/renewals.hpp"
 
 #include <store/share_sum.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,6 +25,8 @@ namespace
 
 /// of tries, whose put failed because the places had changed since they were read
 constexpr int most_conflicts = 3;
+/// for the move of a place to another lease
+constexpr std::chrono::seconds move_limit{5};
 /// fraction of the ttl: a place that is asked for again at this age is kept alive
 constexpr std::int64_t youth = 6;
 
@@ -93,6 +97,31 @@ HttpRequest place_request(Attempt& attempt, std::string const& place, std::optio
     return http_request;
 }
 
+/** Moves the owner's place to a new lease, as renewals do with held keys: an earlier leader may end the present one. */
+using Moved = std::variant<std::monostate, Failure>;
+store::Request<Moved> leave_earlier_term(AttemptPtr attempt, KeyValue const place)
+{
+    auto const& request = attempt->request;
+    auto const claim = std::make_shared<Claim>();
+    claim->range = request.range;
+    claim->owner = request.owner;
+    HeldKey held{attempt->state->lease, {}, place.create_revision, place.mod_revision};
+    held.place = std::make_unique<HeldKey::Place>(HeldKey::Place{place.key, read_place(place.value).share});
+    claim->handle = std::make_shared<HeldKey>(std::move(held));
+    RenewRequest renewal{claim, request.ttl, attempt->cluster->runtime().now() + move_limit};
+    auto move = as_step(move_to_new_lease(attempt->cluster, std::move(renewal), false));
+    auto const moved = co_await move;
+    if (auto const* const failed = std::get_if<Failure>(&moved)) {
+        // a move that comes late must not shorten the place's life
+        for (auto const& successor : held_key_of(*claim).successors)
+            attempt->cluster->leases->discard(successor.lease);
+        co_return *failed;
+    }
+    if (!attempt->stopped())
+        attempt->state->lease = held_key_of(*claim).lease;
+    co_return std::monostate();
+}
+
 /** Searches for the owner's place, and keeps it alive. Without one, no put of an earlier attempt takes effect later. */
 using EarlierPlace = std::variant<std::optional<ClaimReply>, Failure>;
 store::Request<EarlierPlace> find_place(AttemptPtr attempt)
@@ -129,6 +158,11 @@ store::Request<EarlierPlace> find_place(AttemptPtr attempt)
             cluster.leases->prove(*lease, page.header);
             if (lease->revoked)
                 co_return attempt->unknown("the claim is being given back");
+            if (lease->raft_term < page.header.raft_term) {
+                auto move = as_step(leave_earlier_term(attempt, *own));
+                co_await move;
+                continue;
+            }
             auto reply = answer(*attempt, lease, page);
             if (reply)
                 co_return std::move(reply);

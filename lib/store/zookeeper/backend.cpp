@@ -27,6 +27,10 @@ public:
               std::move(runtime), config, tenure::zookeeper::describe(config), std::move(make_link)))
         , watches_(std::make_shared<Watches>(ensemble_))
     {
+        ensemble_->on_waiting([weak = std::weak_ptr(watches_)](KeyRange const& key, std::string const& node) {
+            if (auto const watches = weak.lock())
+                watches->follow(key, node);
+        });
     }
     ZookeeperBackend(ZookeeperBackend const&) = delete;
     ZookeeperBackend& operator=(ZookeeperBackend const&) = delete;
@@ -39,7 +43,7 @@ public:
             .examines = true,
             .no_quarantine = "the server deletes the node of a session that ends at once, and nothing remembers it",
             .no_detach = "a node lasts as long as the session of its process, whose timeout the server does not change",
-            .no_shares = "this version keeps no places there",
+            .no_shares = nullptr,
             .no_list = nullptr};
     }
 
@@ -62,9 +66,9 @@ public:
     {
         zookeeper::withdraw(ensemble_, std::move(request)).start(std::move(handler));
     }
-    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs, WatchHandler handler) override
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override
     {
-        return watches_->watch(std::move(range), std::move(handler));
+        return watches_->watch(std::move(range), as, std::move(handler));
     }
     /** Ready once the session for queries is connected. The server accepts any digest login: a wrong password shows
      *  only at a node that the user may not use. */

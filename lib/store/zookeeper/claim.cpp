@@ -1,10 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Claims on ZooKeeper: creation of the node of a key.
+#include "attempt.hpp"
 #include "operations.hpp"
+#include "shares.hpp"
 #include "store/zookeeper/session/steps.hpp"
-
-#include <store/claim_window.hpp>
-#include <store/not_written.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,106 +21,8 @@ namespace tenure::zookeeper
 namespace
 {
 
-/// nodes that appear or vanish between two requests are tolerated this often before the answer is busy
-constexpr int surprises_allowed = 8;
 /// limit of keys of a pool that are read to find one that can expire
 constexpr std::uint32_t busy_keys_read = 64;
-
-/** One attempt of an owner, until it is answered. */
-struct Attempt {
-    Attempt(EnsemblePtr through, ClaimRequest what)
-        : ensemble(std::move(through))
-        , request(std::move(what))
-        , nodes(ensemble->nodes(*request.range))
-        , bytes(SessionRoom::bytes_of(nodes.path(request.range->count - 1)))
-        , attempts(ensemble->attempts_of(request.owner, *request.range, request.ttl, bytes))
-        , session(attempts->session)
-        , use(session->use())
-        , room(session->room().reserve(bytes))
-    {
-    }
-
-    /** Another claim may begin. */
-    void end()
-    {
-        room.give_back();
-        place = {};
-    }
-
-    [[nodiscard]] Terms terms(Urgency urgency) const
-    {
-        return {urgency, request.not_after, {attempts, &attempts->given_back}};
-    }
-    /** Of the next step: the first one waits behind those of claims that have begun. */
-    [[nodiscard]] Terms next_terms()
-    {
-        return terms(std::exchange(first_step, false) ? Urgency::first_step : Urgency::later_step);
-    }
-
-    [[nodiscard]] OwnedNodePtr add(std::uint32_t index) const
-    {
-        return ensemble->registry().add(
-            session, request.range, index, nodes.path(index), nodes.generation(index), request.owner);
-    }
-    /** Removes a node that this attempt has not created; an earlier one may have. */
-    void forget(OwnedNode& node) const
-    {
-        if (!request.earliest_attempt)
-            ensemble->registry().remove(node);
-    }
-
-    /** True if it tries again after a node has appeared or vanished between two requests. */
-    [[nodiscard]] bool tolerates_surprise() { return ++surprises <= surprises_allowed; }
-
-    [[nodiscard]] Failure failed_read(Response const& response, std::string const& what) const
-    {
-        return not_written(ensemble->failure(response, what));
-    }
-
-    EnsemblePtr ensemble;
-    ClaimRequest request;
-    RangeNodes nodes;
-    /// of the longest path that it may create
-    std::size_t bytes;
-    std::shared_ptr<Ensemble::Attempts> attempts;
-    SessionPtr session;
-    Session::Use use;
-    /// until it is answered
-    SessionRoom::Taken room;
-    /// from its turn until it is answered
-    store::ClaimWindow::Place place = {};
-    bool first_step = true;
-    int surprises = 0;
-    /// the last node that blocked the claim has no session
-    bool foreign = false;
-};
-using AttemptPtr = std::shared_ptr<Attempt>;
-
-/// nullopt: the claim has its turn, or another client has the node
-using EarlyReply = std::optional<ClaimReply>;
-
-/** Waits for a connection, and for the claim's turn on it. */
-store::Request<EarlyReply> wait_for_turn(AttemptPtr attempt)
-{
-    using Turn = std::variant<store::ClaimWindow::Place, Failure>;
-    auto const& session = attempt->session;
-    for (;;) {
-        if (!session->connected()) {
-            auto connection = connect(session, attempt->request.not_after);
-            if (auto const why = co_await connection)
-                co_return *why;
-        }
-        store::Step<Turn> turn([&](OneShot<void(Turn&&)> handler) {
-            session->claims().begin(attempt->request.not_after, std::move(handler));
-        });
-        auto place = co_await turn;
-        if (session->connected()) {
-            attempt->place = std::move(place);
-            co_return std::nullopt;
-        }
-        // the connection was lost while it waited: others may have the place
-    }
-}
 
 ClaimReply granted(Attempt const& attempt, OwnedNodePtr node, Response const& response)
 {
@@ -287,10 +188,33 @@ store::Request<ClaimReply> claim_in_steps(AttemptPtr attempt)
 
 } // namespace
 
+store::Request<EarlyReply> wait_for_turn(AttemptPtr attempt)
+{
+    using Turn = std::variant<store::ClaimWindow::Place, Failure>;
+    auto const& session = attempt->session;
+    for (;;) {
+        if (!session->connected()) {
+            auto connection = connect(session, attempt->request.not_after);
+            if (auto const why = co_await connection)
+                co_return *why;
+        }
+        store::Step<Turn> turn([&](OneShot<void(Turn&&)> handler) {
+            session->claims().begin(attempt->request.not_after, std::move(handler));
+        });
+        auto place = co_await turn;
+        if (session->connected()) {
+            attempt->place = std::move(place);
+            co_return std::nullopt;
+        }
+        // the connection was lost while it waited: others may have the place
+    }
+}
+
 void claim(EnsemblePtr ensemble, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
     auto const attempt = std::make_shared<Attempt>(std::move(ensemble), std::move(request));
-    claim_in_steps(attempt).start([attempt, handler = std::move(handler)](ClaimReply reply) mutable {
+    auto steps = attempt->request.share ? claim_place(attempt) : claim_in_steps(attempt);
+    std::move(steps).start([attempt, handler = std::move(handler)](ClaimReply reply) mutable {
         attempt->end();
         handler(std::move(reply));
     });

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Inspection and eviction on ZooKeeper.
 #include "operations.hpp"
+#include "shares.hpp"
 #include "store/zookeeper/session/steps.hpp"
 
 #include <cstddef>
@@ -29,6 +30,11 @@ void describe_holder(KeyState& state, Response const& read)
 
 store::Request<InspectReply> inspect(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after)
 {
+    if (range->shares) {
+        auto places = as_step(inspect_places(ensemble, range, not_after));
+        auto reply = co_await places;
+        co_return reply;
+    }
     auto const nodes = ensemble->nodes(*range);
     auto const session = ensemble->query_session();
     auto const use = session->use();
@@ -67,6 +73,11 @@ store::Request<InspectReply> inspect(EnsemblePtr ensemble, KeyRangePtr range, De
  *  claimed meanwhile, possibly this one, it is read again. */
 store::Request<EvictReply> evict(EnsemblePtr ensemble, EvictRequest request)
 {
+    if (request.range->shares) {
+        auto places = as_step(evict_place(ensemble, std::move(request)));
+        auto reply = co_await places;
+        co_return reply;
+    }
     auto const nodes = ensemble->nodes(*request.range);
     auto const path = nodes.path(request.index);
     auto const generation = nodes.generation(request.index);

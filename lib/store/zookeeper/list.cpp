@@ -67,12 +67,17 @@ store::Request<ListReply> list(EnsemblePtr ensemble, ListRequest request)
             // a node that this user may not read, or that is gone
             list.more = list.more || (found[i].code != ZOK && found[i].code != ZNONODE);
             for (auto const& child : found[i].children)
-                if (auto key = key_of_child(parents[next + i].begin, child); key && key->starts_with(request.prefix))
+                if (auto key = key_of_child(parents[next + i].begin, child);
+                    key && key->starts_with(request.prefix))
                     list.keys.push_back(std::move(*key));
         }
         bool const stops = list.keys.size() >= request.most || request.not_after.over(ensemble->runtime().now());
         list.more = list.more || (stops && next + count < parents.size());
     }
+    // a key that is held in places is named once
+    std::ranges::sort(list.keys);
+    auto const repeated = std::ranges::unique(list.keys);
+    list.keys.erase(repeated.begin(), repeated.end());
     co_return std::move(list);
 }
 

@@ -27,11 +27,12 @@ Failure failure(Ensemble const& ensemble, OwnedNode const& node, Response const&
 
 /** True if the facts from the time of the claim suffice to remove the node.
  *
- *  While the generation is that of the claim, no client that follows the protocol has claimed the key since. A node
+ *  Names of places are never used again. While the generation of another key is that of the claim, no client that follows the protocol has claimed the key since. A node
  *  created by other software has another version, unless it was written to exactly once. */
 bool is_known(OwnedNode const& node)
 {
-    return node.state == OwnedNode::State::held && node.generation_version && !node.removal_unknown;
+    bool const unchanged = node.generation_version || node.range->shares;
+    return node.state == OwnedNode::State::held && unchanged && !node.removal_unknown;
 }
 
 /** The reply to the removal of a node that was read; nullopt: it is still to be removed. */
@@ -65,7 +66,8 @@ std::optional<ReleaseReply> reply_to(Ensemble const& ensemble, OwnedNode const& 
     return failure(ensemble, node, removed);
 }
 
-/** Removes one node of this process, unless another client owns it by now. */
+} // namespace
+
 store::Request<ReleaseReply> remove_in_steps(EnsemblePtr ensemble, OwnedNodePtr node, Instant not_after)
 {
     auto& runtime = ensemble->runtime();
@@ -84,7 +86,18 @@ store::Request<ReleaseReply> remove_in_steps(EnsemblePtr ensemble, OwnedNodePtr 
             if (why)
                 co_return *why;
         }
-        NodeRegistry::Condition condition{node->generation_version, claimed_version};
+        if (node->unnamed()) {
+            auto search = find_place(node->session, node->path);
+            auto const found = co_await search;
+            if (found.code == ZNONODE) {
+                ensemble->registry().remove(*node);
+                co_return NotOwner{};
+            }
+            if (found.code != ZOK)
+                co_return not_written(failure(*ensemble, *node, found));
+            node->path = found.path;
+        }
+        NodeRegistry::Condition condition{node->generation_version, node->range->shares ? 0 : claimed_version};
         if (read_first || !is_known(*node)) {
             read_first = true;
             // A creation or a removal with an unknown outcome may reach this server late. After a write on the current
@@ -115,8 +128,6 @@ store::Request<ReleaseReply> remove_in_steps(EnsemblePtr ensemble, OwnedNodePtr 
         generations_missed += removed->of_generation ? 1 : 0;
     }
 }
-
-} // namespace
 
 void release(EnsemblePtr const& ensemble, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
 {

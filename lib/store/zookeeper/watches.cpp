@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,22 @@ namespace
 
 /// between a hint and the next watch of the node
 constexpr std::chrono::milliseconds moment{1};
+
+/** Names the waiters of a key that is held in places. No node has such a path. */
+std::string waiters_of(std::string const& parent)
+{
+    return parent + "//";
+}
+
+bool is_node(std::string const& path)
+{
+    return !path.ends_with("//");
+}
+
+bool is_place_path(std::string const& path)
+{
+    return read_place(std::string_view(path).substr(path.rfind('/') + 1)).has_value();
+}
 
 } // namespace
 
@@ -54,13 +71,15 @@ void Watches::listen()
     });
 }
 
-std::unique_ptr<Watch> Watches::watch(KeyRangePtr range, WatchHandler handler)
+std::unique_ptr<Watch> Watches::watch(KeyRangePtr range, WatchAs as, WatchHandler handler)
 {
     listen();
     auto const nodes = ensemble_->nodes(*range);
-    auto const path = range->count == 1 ? nodes.path(0) : nodes.parent();
+    bool const follows = range->shares && as == WatchAs::waiter;
+    bool const is_parent = range->count > 1 || (range->shares && !follows);
+    auto const path = follows ? waiters_of(nodes.parent()) : is_parent ? nodes.parent() : nodes.path(0);
     auto& watched = watched_[path];
-    watched.is_parent = range->count > 1;
+    watched.is_parent = is_parent;
     watched.use = session_->use();
     auto subscriber = std::make_shared<Subscriber>(std::move(range), std::move(handler));
     watched.subscribers.push_back(subscriber);
@@ -75,7 +94,41 @@ std::unique_ptr<Watch> Watches::watch(KeyRangePtr range, WatchHandler handler)
     return std::make_unique<Subscription>(weak_from_this(), path, std::move(subscriber));
 }
 
+void Watches::follow(KeyRange const& key, std::string const& node)
+{
+    auto const parent = ensemble_->nodes(key).parent();
+    auto const waiters = watched_.find(waiters_of(parent));
+    if (closed_ || waiters == watched_.end())
+        return; // they claim once they watch
+    auto& watched = watched_[node];
+    watched.is_parent = node == parent;
+    watched.use = session_->use();
+    for (auto const& weak : waiters->second.subscribers)
+        if (auto const subscriber = weak.lock(); subscriber != nullptr && subscriber->follows.insert(node).second)
+            watched.subscribers.push_back(weak);
+    if (!watched.armed && !watched.arming && session_->connected())
+        changed(node);
+}
+
+void Watches::end_following(std::string const& path)
+{
+    auto const node = watched_.extract(path);
+    for (auto const& weak : node.mapped().subscribers)
+        if (auto const subscriber = weak.lock(); subscriber != nullptr && !closed_) {
+            subscriber->follows.erase(path);
+            if (subscriber->in_force)
+                subscriber->handler(WatchEvent::hint);
+        }
+}
+
 void Watches::unsubscribe(std::string const& path, std::shared_ptr<Subscriber> const& gone)
+{
+    remove_from(path, gone);
+    for (auto const& followed : gone->follows)
+        remove_from(followed, gone);
+}
+
+void Watches::remove_from(std::string const& path, std::shared_ptr<Subscriber> const& gone)
 {
     auto const found = watched_.find(path);
     if (found == watched_.end())
@@ -84,7 +137,8 @@ void Watches::unsubscribe(std::string const& path, std::shared_ptr<Subscriber> c
     if (found->second.subscribers.empty()) {
         watched_.erase(found);
         // The server's watch would stay until the node changes: forever for a name that is used once.
-        session_->unwatch(path);
+        if (is_node(path))
+            session_->unwatch(path);
     }
 }
 
@@ -93,6 +147,11 @@ void Watches::changed(std::string const& path)
     auto const found = watched_.find(path);
     if (found == watched_.end())
         return;
+    if (!is_node(path)) {
+        // their claims find what they follow
+        armed(path, false, {ZOK});
+        return;
+    }
     if (found->second.arming)
         found->second.again = true;
     else
@@ -113,6 +172,12 @@ void Watches::on_node_event(SessionEvent const& event)
     auto const found = watched_.find(event.path);
     if (found == watched_.end())
         return;
+    found->second.armed = false;
+    bool const is_place = !found->second.is_parent && is_place_path(event.path);
+    if (is_place && event.kind == SessionEvent::Kind::node_deleted) {
+        end_following(event.path);
+        return;
+    }
     if (found->second.is_parent || event.kind == SessionEvent::Kind::node_changed) {
         changed(event.path);
         return;
@@ -135,6 +200,8 @@ void Watches::on_connection(bool connected)
     paths.reserve(watched_.size());
     for (auto const& [path, watched] : watched_)
         paths.push_back(path);
+    for (auto& [path, watched] : watched_)
+        watched.armed = false;
     for (auto const& path : paths)
         if (connected)
             changed(path);
@@ -176,8 +243,15 @@ store::Request<std::monostate> Watches::arm(std::shared_ptr<Watches> self, std::
     }
 }
 
-void Watches::armed(std::string const& path, bool is_parent, Response const& response) const
+void Watches::armed(std::string const& path, bool is_parent, Response const& response)
 {
+    bool const is_place = !is_parent && is_place_path(path);
+    if (auto const found = watched_.find(path); found != watched_.end())
+        found->second.armed = response.code == ZOK;
+    if (is_place && response.code == ZNONODE) {
+        end_following(path);
+        return;
+    }
     if (response.code != ZOK && (response.code != ZNONODE || is_parent)) {
         // without a connection it is set again once there is one
         if (is_answered(response.code))
@@ -186,7 +260,9 @@ void Watches::armed(std::string const& path, bool is_parent, Response const& res
     }
     notify(path, [&](Subscriber& subscriber) {
         std::int64_t held = response.code == ZOK ? 1 : 0;
-        if (is_parent) {
+        if (is_parent && subscriber.range->shares) {
+            held = 0; // each change counts
+        } else if (is_parent) {
             auto const nodes = ensemble_->nodes(*subscriber.range);
             held = std::ranges::count_if(
                 response.children, [&](std::string const& name) { return nodes.index_of(name).has_value(); });

@@ -6,6 +6,7 @@
 
 #include <config/number_from.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace tenure::zookeeper
@@ -16,6 +17,11 @@ namespace
 
 /// the child of a key that does not end with digits
 constexpr std::string_view plain_child = "lock";
+
+// what precedes the digits of places
+constexpr std::string_view lock_mark = "lock-";
+constexpr std::string_view read_mark = "__READ__";
+constexpr std::string_view write_mark = "__WRIT__";
 
 constexpr std::string_view ttl_field = "ttl=";
 
@@ -72,9 +78,24 @@ RangeNodes::RangeNodes(std::string chroot, std::string user, KeyRange range)
     , user_(std::move(user))
     , range_(std::move(range))
 {
-    auto const cut = range_.prefix.find_last_not_of("0123456789") + 1;
+    auto const cut = range_.shares ? range_.prefix.size() : range_.prefix.find_last_not_of("0123456789") + 1;
     parent_ = chroot_ + "/" + escaped(std::string_view(range_.prefix).substr(0, cut));
     digits_ = range_.prefix.substr(cut);
+}
+
+std::string RangeNodes::place(std::string_view owner, backend::Share const& share) const
+{
+    constexpr std::string_view uuid = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+    auto id = escaped(owner.substr(owner.rfind('/') + 1));
+    if (id.size() == 32)
+        for (auto dash = uuid.find('-'); dash != std::string_view::npos; dash = uuid.find('-', dash + 1))
+            id.insert(dash, 1, '-');
+    auto path = parent_ + "/_c_" + id + '-';
+    if (share == backend::Share{})
+        return path.append(lock_mark);
+    if (share.capacity == backend::Share::all)
+        return path.append(share.weight == 1 ? read_mark : write_mark);
+    return path.append(std::to_string(share.weight) + "of" + std::to_string(share.capacity) + '-').append(lock_mark);
 }
 
 std::string RangeNodes::name(std::uint32_t index) const
@@ -87,6 +108,31 @@ std::string RangeNodes::name(std::uint32_t index) const
 std::optional<std::uint32_t> RangeNodes::index_of(std::string_view name) const
 {
     return store::index_of(range_, range_.numbered ? digits_ : this->name(0), name);
+}
+
+std::optional<PlaceName> read_place(std::string_view name) noexcept
+{
+    constexpr std::size_t digits = 10;
+    auto const begin = name.substr(0, name.size() - std::min(name.size(), digits));
+    PlaceName place{name.substr(begin.size()), {}};
+    if (place.digits.size() < digits || place.digits.find_first_not_of("0123456789") != std::string_view::npos)
+        return std::nullopt;
+    place.reads_or_writes = begin.ends_with(read_mark) || begin.ends_with(write_mark);
+    if (place.reads_or_writes)
+        place.share = {begin.ends_with(read_mark) ? 1 : backend::Share::all, backend::Share::all};
+    else if (!begin.ends_with(lock_mark))
+        return std::nullopt;
+    // `3of10-lock-`
+    auto const amount = begin.substr(0, begin.size() - std::min(begin.size(), lock_mark.size() + 1));
+    auto const of = amount.rfind("of");
+    auto const dash = amount.rfind('-', of);
+    if (place.reads_or_writes || of == std::string_view::npos || dash == std::string_view::npos)
+        return place;
+    auto const weight = number_from<std::uint32_t>(amount.substr(dash + 1, of - dash - 1));
+    auto const capacity = number_from<std::uint32_t>(amount.substr(of + 2));
+    if (weight && capacity && *weight > 0 && *weight <= *capacity && *capacity <= backend::Share::all)
+        place.share = {*weight, *capacity};
+    return place;
 }
 
 std::optional<std::string> begin_of_keys(std::string_view parent)
@@ -110,7 +156,7 @@ std::optional<std::string> begin_of_keys(std::string_view parent)
 
 std::optional<std::string> key_of_child(std::string const& begin, std::string_view child)
 {
-    if (child == plain_child)
+    if (child == plain_child || read_place(child))
         return begin;
     bool const is_number = !child.empty() && child.find_first_not_of("0123456789") == std::string_view::npos;
     return is_number ? std::optional(begin + std::string(child)) : std::nullopt;

@@ -3,6 +3,7 @@
 // node.
 #pragma once
 
+#include <tenure/backend/share.hpp>
 #include <tenure/key_range.hpp>
 
 #include <chrono>
@@ -21,7 +22,8 @@ namespace tenure::zookeeper
 
 /** Paths of the keys of a range: `thread_id_lock:3` is the node `CHROOT/thread_id_lock:/3`, and `nightly` is
  *  `CHROOT/nightly/lock`. A key is always cut before its final digits, so that each key is one node in all
- *  ranges. All keys of a range have one parent. */
+ *  ranges. All keys of a range have one parent. A key that is held in places is not cut: it is the parent of its
+ *  places. */
 class RangeNodes
 {
 public:
@@ -31,6 +33,8 @@ public:
 
     [[nodiscard]] std::string const& parent() const noexcept { return parent_; }
     [[nodiscard]] std::string path(std::uint32_t index) const { return parent_ + "/" + name(index); }
+    /** The path of an owner's place, up to its digits. */
+    [[nodiscard]] std::string place(std::string_view owner, backend::Share const& share) const;
     /** See `generation_path`. */
     [[nodiscard]] std::string generation(std::uint32_t index) const
     {
@@ -50,6 +54,17 @@ private:
     /// common begin of the names of the children: digits, or empty
     std::string digits_;
 };
+
+/** The name of a place: that of Curator's locks where the share is one of theirs. */
+struct PlaceName {
+    /// ten digits, which order the places of a key
+    std::string_view digits;
+    backend::Share share;
+    /// of a read-write lock, whose names Curator sorts differently than those of other locks
+    bool reads_or_writes = false;
+};
+/** Nullopt: it is another node. */
+[[nodiscard]] std::optional<PlaceName> read_place(std::string_view name) noexcept;
 
 /** The begin of the keys whose nodes are below this node of the chroot; nullopt: none are. */
 [[nodiscard]] std::optional<std::string> begin_of_keys(std::string_view parent);

@@ -35,7 +35,15 @@ struct ClientHandle::Pending::Callbacks {
             response.stat = read(*stat);
         finish(data, std::move(response));
     }
-    static void on_created(int code, char const*, Stat const* stat, void const* data) { on_stat(code, stat, data); }
+    static void on_created(int code, char const* path, Stat const* stat, void const* data)
+    {
+        Response response{code};
+        if (code == ZOK && stat != nullptr && path != nullptr) {
+            response.stat = read(*stat);
+            response.path = path;
+        }
+        finish(data, std::move(response));
+    }
     static void on_synced(int code, char const*, void const* data) { finish(data, {code}); }
     static void on_data(int code, char const* value, int size, Stat const* stat, void const* data)
     {
@@ -98,6 +106,8 @@ int ClientHandle::Pending::submit(zhandle_t* handle, ACL_vector const* acl)
         return ::zoo_amulti(handle, count, operations.data(), results.data(), &Callbacks::on_transaction, this);
     };
     switch (request.kind) {
+    case Kind::create_place:
+        return create(ZOO_EPHEMERAL_SEQUENTIAL);
     case Kind::create_container:
         return create(ZOO_CONTAINER);
     case Kind::create_persistent:

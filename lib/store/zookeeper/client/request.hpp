@@ -26,6 +26,8 @@ struct Request {
     enum class Kind {
         /// creates an ephemeral node, writes its data, and writes to its generation, in one step
         claim,
+        /// creates an ephemeral node with its data; the server appends ten digits to its name
+        create_place,
         create_container,
         create_persistent,
         /// data and stat; if `watch` is set, the next change or the deletion of the node is an event
@@ -72,6 +74,8 @@ struct Response {
     Instant sent{};
     Instant answered{};
     NodeStat stat = {};
+    /// of `create_place`: the path with its digits
+    std::string path = {};
     std::string data = {};
     std::vector<std::string> children = {};
     /// the part for the generation failed, and nothing was executed

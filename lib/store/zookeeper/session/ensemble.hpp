@@ -72,6 +72,14 @@ public:
      *  try again. */
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
 
+    /** Sets the handler for a place that waits: the deletion of this node, or a change of its children, may let it hold.
+     */
+    void on_waiting(std::function<void(KeyRange const&, std::string const& node)> handler)
+    {
+        waiting_ = std::move(handler);
+    }
+    void waits_for(KeyRange const& range, std::string const& node) const { waiting_(range, node); }
+
     /** Drops unsent requests whose owners have given up (see Deadline). */
     void drop_abandoned();
 
@@ -98,6 +106,7 @@ private:
     /// all of them, including the probes
     std::vector<std::weak_ptr<Session>> sessions_;
     std::function<void()> reachable_;
+    std::function<void(KeyRange const&, std::string const& node)> waiting_;
     bool closed_ = false;
 };
 

@@ -165,6 +165,8 @@ OwnedNodePtr NodeRegistry::holder_of(std::string const& owner, std::string const
 
 OwnedNodePtr NodeRegistry::find(Claim const& claim) const
 {
+    if (claim.handle == nullptr && claim.range->shares)
+        return nullptr; // a place that waits
     if (claim.handle != nullptr) {
         auto node = std::static_pointer_cast<OwnedNode>(claim.handle);
         return node->state == OwnedNode::State::gone ? nullptr : node;
@@ -238,6 +240,15 @@ store::Request<std::monostate> NodeRegistry::remove_if_lapsed(std::shared_ptr<No
         co_return std::monostate();
     BeingRemoved const mark(*node);
     auto const extensions = node->extensions;
+    if (node->unnamed()) {
+        auto search = find_place(node->session, node->path);
+        auto const found = co_await search;
+        if (found.code == ZNONODE && !self->is_claimed(*node))
+            self->remove(*node);
+        if (found.code != ZOK)
+            co_return std::monostate();
+        node->path = found.path;
+    }
     // after a write, because requests over another connection may reach this server late
     auto read = read_node(node->session, node->path, node->generation, true);
     auto const seen = co_await read;

@@ -64,6 +64,8 @@ struct OwnedNode {
     /// of the registry: when it looks at this node again
     std::multimap<Instant, std::shared_ptr<OwnedNode>>::iterator looked_at = {};
 
+    /** A place whose digits are not known yet. */
+    [[nodiscard]] bool unnamed() const { return range->shares && (path.back() < '0' || path.back() > '9'); }
     /** True if the node that was read is this one. Its contents count only while its czxid is unknown. */
     [[nodiscard]] bool matches(Response const& read) const;
     /** True if the node that was read is this one, and still has the owner. */

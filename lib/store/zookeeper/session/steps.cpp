@@ -2,7 +2,9 @@
 // Requests of a session as steps for coroutines.
 #include "steps.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 namespace tenure::zookeeper
@@ -68,7 +70,10 @@ read_node(SessionPtr const& session, std::string path, std::string generation, b
         auto const snapshot = std::make_shared<NodeSnapshot>();
         if (after_write)
             session->write([snapshot](Response const& response) { snapshot->write = response; });
-        session->ask({Request::Kind::get, std::move(generation)}, [snapshot](Response const& response) {
+        // a place has none
+        snapshot->generation.code = ZNONODE;
+        if (!generation.empty())
+            session->ask({Request::Kind::get, std::move(generation)}, [snapshot](Response const& response) {
             snapshot->generation = response;
             snapshot->generation.of_generation = response.code != ZOK;
         });
@@ -77,6 +82,28 @@ read_node(SessionPtr const& session, std::string path, std::string generation, b
             [snapshot, handler = std::move(handler)](Response const& response) mutable {
                 snapshot->node = response;
                 handler(std::move(*snapshot));
+            });
+    });
+}
+
+store::Step<Response> find_place(SessionPtr const& session, std::string begin)
+{
+    return store::Step<Response>([session, begin = std::move(begin)](OneShot<void(Response&&)> handler) mutable {
+        auto const written = std::make_shared<Response>();
+        session->write([written](Response const& response) { *written = response; });
+        auto const slash = begin.rfind('/');
+        Request list{Request::Kind::children, begin.substr(0, slash)};
+        session->ask(
+            std::move(list), [written, slash, begin = std::move(begin), handler = std::move(handler)](Response const& listed) mutable {
+                auto found = is_answered(written->code) ? listed : *written;
+                auto const name = std::ranges::find_if(found.children, [&](std::string const& child) {
+                    return child.starts_with(std::string_view(begin).substr(slash + 1));
+                });
+                if (name != found.children.end())
+                    found.path = begin.substr(0, slash + 1) + *name;
+                else if (found.code == ZOK)
+                    found.code = ZNONODE;
+                handler(std::move(found));
             });
     });
 }

@@ -47,6 +47,10 @@ struct NodeSnapshot {
 [[nodiscard]] store::Step<NodeSnapshot>
 read_node(SessionPtr const& session, std::string path, std::string generation, bool after_write);
 
+/** Finds a place by the begin of its path, after a write on the current connection: then no creation of it is pending.
+ *  The response has its path, or is ZNONODE. */
+[[nodiscard]] store::Step<Response> find_place(SessionPtr const& session, std::string begin);
+
 /** Creates the parent of a range, and the chroot above it. The response is that of the last creation. */
 [[nodiscard]] store::Request<Response> create_parent(SessionPtr session, std::string path, Terms terms = {});
 /** As above for a generation. */

@@ -1,0 +1,126 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// One contender for a key that is held in places, until it is stopped.
+//   contender URL KEY KIND MARKS NAME MUTANT     KIND: fair, reader, writer, permit
+//   contender hold MARKS NAME MILLISECONDS       the command that the lock program of another project runs
+// It writes the file of marks that marks.hpp describes.
+#include "mutants/mutants.hpp"
+
+#include <tenure/tenure.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace
+{
+
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+
+class Marks
+{
+public:
+    Marks(char const* path, std::string name, bool shares)
+        : file_(::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644))
+        , name_(std::move(name))
+        , shares_(shares)
+    {
+        if (file_ < 0)
+            throw std::runtime_error("no file of marks");
+    }
+    Marks(Marks const&) = delete;
+    Marks& operator=(Marks const&) = delete;
+    ~Marks() { ::close(file_); }
+
+    void hold(std::chrono::milliseconds time) const
+    {
+        write("in");
+        std::this_thread::sleep_for(time);
+        write("out");
+    }
+
+private:
+    void write(char const* what) const
+    {
+        timespec now{};
+        ::clock_gettime(CLOCK_MONOTONIC, &now);
+        auto const line = name_ + ' ' + what + ' ' + std::to_string(std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec) +
+                          (shares_ ? " 1\n" : " 0\n");
+        if (::write(file_, line.data(), line.size()) != static_cast<::ssize_t>(line.size()))
+            throw std::runtime_error("a mark was not written");
+    }
+
+    int file_;
+    std::string name_;
+    bool shares_;
+};
+
+using Acquire = std::function<tenure::Lease()>;
+
+Acquire acquire_from(tenure::Store const& store, std::string const& key, std::string_view kind)
+{
+    constexpr auto ttl = 5s;
+    auto const with = [](auto lock) {
+        return [lock = std::move(lock)] { return lock.async_acquire({.wait = 30s}, asio::use_future).get(); };
+    };
+    if (kind == "fair")
+        return with(tenure::Lock(store, {.key = key, .ttl = ttl, .fair = true}));
+    if (kind == "reader" || kind == "writer") {
+        tenure::ReadWriteLock const both(store, {.key = key, .ttl = ttl});
+        return with(kind == "reader" ? both.read_lock() : both.write_lock());
+    }
+    if (kind == "permit")
+        return with(tenure::Semaphore(store, {.key = key, .permits = 1, .ttl = ttl}));
+    throw std::runtime_error("unknown kind " + std::string(kind));
+}
+
+void contend(char** argument)
+{
+    if (!tenure::mutants::activate(argument[6]))
+        throw std::runtime_error("no such planted bug");
+    asio::io_context context;
+    auto const work = asio::make_work_guard(context);
+    std::jthread const loop([&] { context.run(); });
+    auto const store = tenure::open_store(context.get_executor(), argument[1]);
+    std::string_view const kind = argument[3];
+    auto const acquire = acquire_from(store, argument[2], kind);
+    Marks const marks(argument[4], argument[5], kind == "reader");
+    std::minstd_rand random{std::random_device{}()};
+    for (;;) {
+        auto lease = acquire();
+        marks.hold(std::chrono::milliseconds{1 + random() % 5});
+        (void)lease.async_release(asio::use_future).get();
+        // the others of this store, and those that begin anew, are no slower
+        std::this_thread::sleep_for(std::chrono::milliseconds{random() % 3});
+    }
+}
+
+} // namespace
+
+int main(int count, char** argument)
+try {
+    if (count == 5 && argument[1] == std::string_view{"hold"})
+        Marks(argument[2], argument[3], false).hold(std::chrono::milliseconds{std::stoi(argument[4])});
+    else if (count == 7)
+        contend(argument);
+    else
+        throw std::runtime_error("see the begin of contender.cpp");
+    return 0;
+} catch (std::exception const& error) {
+    std::fprintf(stderr, "contender: %s\n", error.what());
+    return 1;
+}

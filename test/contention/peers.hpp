@@ -1,0 +1,40 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tenure::contention
+{
+
+/** A server, and another program that takes the same key there. */
+class Peer
+{
+public:
+    Peer() = default;
+    Peer(Peer const&) = delete;
+    Peer& operator=(Peer const&) = delete;
+    virtual ~Peer() = default;
+
+    /** The server, as this library finds it. */
+    [[nodiscard]] virtual std::string url() const = 0;
+    /** What this library's contenders are: kinds of contender.cpp. */
+    [[nodiscard]] virtual std::vector<std::string> kinds() const = 0;
+    /** Takes and releases the key, and writes marks, for this long. */
+    virtual void contend(std::string const& key, std::string const& marks, std::chrono::seconds time) = 0;
+    /** The name of its marks begins with this. */
+    [[nodiscard]] virtual std::string name() const = 0;
+};
+
+/** @throws Missing if this machine cannot run it, std::invalid_argument if there is no such peer */
+[[nodiscard]] std::unique_ptr<Peer> make_peer(std::string const& name);
+
+/** Says what this machine lacks. */
+struct Missing {
+    std::string what;
+};
+
+} // namespace tenure::contention
