@@ -79,6 +79,7 @@ builds of the program can so be compared. Workloads: pairs pool_pairs pair_laten
   --count N             keys, slots (contend: 1 is a lock), leases of 10 s (hold_many), or for pair_latency the pairs (64)
   --seconds S           length of the run (1)
   --hold MS             contend: how long each grant is held (0)
+  --fair                pairs, contend: fair locks
   --plain               neither fencing nor notifications; otherwise default options
   --server-pid PID      pairs, pool_pairs: also report the CPU of this process; hold_many: the process to pause
   --pause MS            hold_many: pauses the server for so long at the end (0)

@@ -40,6 +40,8 @@ std::vector<std::string> to_arguments(Job const& job)
         arguments.insert(arguments.end(), {"--hold", std::to_string(job.hold_ms)});
     if (!job.by_default)
         arguments.emplace_back("--plain");
+    if (job.fair)
+        arguments.emplace_back("--fair");
     if (job.server != 0)
         arguments.insert(arguments.end(), {"--server-pid", std::to_string(job.server)});
     if (job.pause_ms != 0)
@@ -57,6 +59,10 @@ Job parse_job(std::vector<std::string> const& arguments)
         auto const& option = arguments[index];
         if (option == "--plain") {
             job.by_default = false;
+            continue;
+        }
+        if (option == "--fair") {
+            job.fair = true;
             continue;
         }
         if (index + 1 == arguments.size())

@@ -24,6 +24,8 @@ struct Job {
     unsigned hold_ms = 0;
     /// default options; false: neither fencing nor notifications
     bool by_default = true;
+    /// of a lock: waiters have places
+    bool fair = false;
     /// the process whose CPU time is also reported, or that is paused; 0: none
     pid_t server = 0;
     /// how long the server is paused, where the workload pauses it

@@ -115,7 +115,7 @@ void start(tenure::Store const& store, std::string const& name, Contention const
             [&own](std::exception_ptr failure) { own.failure = failure; });
     };
     if (contention.slots == 1)
-        spawn(tenure::Lock{store, tenure::LockConfig{name, ttl, options}});
+        spawn(tenure::Lock{store, {.key = name, .ttl = ttl, .lease = options, .fair = contention.features.fair}});
     else
         spawn(tenure::SlotPool{store, {name + ":", contention.slots, ttl, options}});
 }

@@ -11,7 +11,8 @@ namespace bench::library
 
 Measurement run_job(Job const& job)
 {
-    auto const features = job.by_default ? by_default : plain;
+    auto features = job.by_default ? by_default : plain;
+    features.fair = job.fair;
     if (job.workload == "pairs")
         return pairs(job.url, job.count, job.seconds, features, job.server);
     if (job.workload == "pool_pairs")

@@ -58,7 +58,8 @@ private:
     {
         timespec now{};
         ::clock_gettime(CLOCK_MONOTONIC, &now);
-        auto const line = name_ + ' ' + what + ' ' + std::to_string(std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec) +
+        auto const line = name_ + ' ' + what + ' ' +
+                          std::to_string(std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec) +
                           (shares_ ? " 1\n" : " 0\n");
         if (::write(file_, line.data(), line.size()) != static_cast<::ssize_t>(line.size()))
             throw std::runtime_error("a mark was not written");

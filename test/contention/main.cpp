@@ -50,7 +50,8 @@ int contend(std::string const& peer_name, std::chrono::seconds time, std::string
         theirs += name.starts_with(peer->name()) ? grants : 0;
     }
     starved = starved || theirs == 0;
-    std::cout << "two holders: " << verdict.double_holdings << ", readers together: " << verdict.readers_together << "\n"
+    std::cout << "two holders: " << verdict.double_holdings << ", readers together: " << verdict.readers_together
+              << "\n"
               << verdict.examples;
     if (mutant != "none")
         return verdict.double_holdings == 0 ? 1 : 0;

@@ -9,8 +9,8 @@ namespace tenure::contention
 {
 
 /** What a file of marks says. Each contender, in whatever language, appends a line right after it was granted the key,
- *  and one right before it gives the key back: `NAME in|out NANOSECONDS SHARES`. The clock is CLOCK_MONOTONIC, and SHARES
- *  is 1 for readers. */
+ *  and one right before it gives the key back: `NAME in|out NANOSECONDS SHARES`. The clock is CLOCK_MONOTONIC, and
+ * SHARES is 1 for readers. */
 struct Verdict {
     std::map<std::string, std::size_t> grants;
     /// how often one entered while another one was there, and one of them was no reader

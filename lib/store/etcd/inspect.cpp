@@ -175,8 +175,7 @@ store::Request<EvictReply> evict(ClusterPtr cluster, EvictRequest request)
                     ": bears no lease, so it would never become free; delete it by hand if no program uses it",
                 true);
 
-        auto read_lease =
-            ask(cluster, http_request("lease/timetolive", lease_body(seen->lease)), key, parse_lease);
+        auto read_lease = ask(cluster, http_request("lease/timetolive", lease_body(seen->lease)), key, parse_lease);
         auto const held = co_await read_lease;
         // The remaining time is not enough: a renewal before the exchange restores the full ttl, and changes nothing
         // that is compared.
@@ -194,9 +193,8 @@ store::Request<EvictReply> evict(ClusterPtr cluster, EvictRequest request)
             transaction.then_read(keys, all_places);
         auto exchange = ask(cluster, http_request("kv/txn", transaction.body()), key, parse_transaction);
         auto const exchanged = co_await exchange;
-        if (exchanged.succeeded && std::ranges::any_of(exchanged.reads, [&](RangeReply const& places) {
-                return waits(places.found, key);
-            })) {
+        if (exchanged.succeeded &&
+            std::ranges::any_of(exchanged.reads, [&](RangeReply const& places) { return waits(places.found, key); })) {
             // it has never held, and never will
             auto end = revoke(cluster, lease, request.not_after, {.line = Line::later_steps});
             co_await end;

@@ -45,8 +45,8 @@ store::Request<ListReply> list(ClusterPtr cluster, ListRequest request)
         auto const page = co_await read;
         for (auto const& entry : page.found)
             // a key that is held in places is named once
-            if (auto const key = held_in(entry); key.starts_with(request.prefix) &&
-                                                 (list.keys.empty() || list.keys.back() != key))
+            if (auto const key = held_in(entry);
+                key.starts_with(request.prefix) && (list.keys.empty() || list.keys.back() != key))
                 list.keys.emplace_back(key);
         keys = rest_of(*keys, page);
         list.more = keys && (list.keys.size() >= request.most || request.not_after.over(cluster->runtime().now()));

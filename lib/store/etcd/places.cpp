@@ -109,8 +109,7 @@ void PlaceLines::read(Keys const& places, RangeReply& page)
     if (found == lines_.end())
         return;
     auto& line = found->second;
-    std::erase_if(
-        line.deleted, [&](KeyValue const& end) { return end.mod_revision <= line.page.header.revision; });
+    std::erase_if(line.deleted, [&](KeyValue const& end) { return end.mod_revision <= line.page.header.revision; });
     remove(page.found, line.deleted);
     if (page.header.revision >= line.page.header.revision)
         line.page = page;

@@ -67,8 +67,7 @@ store::Request<ListReply> list(EnsemblePtr ensemble, ListRequest request)
             // a node that this user may not read, or that is gone
             list.more = list.more || (found[i].code != ZOK && found[i].code != ZNONODE);
             for (auto const& child : found[i].children)
-                if (auto key = key_of_child(parents[next + i].begin, child);
-                    key && key->starts_with(request.prefix))
+                if (auto key = key_of_child(parents[next + i].begin, child); key && key->starts_with(request.prefix))
                     list.keys.push_back(std::move(*key));
         }
         bool const stops = list.keys.size() >= request.most || request.not_after.over(ensemble->runtime().now());

@@ -32,8 +32,7 @@ void renew(EnsemblePtr const& ensemble, RenewRequest request, ReplyHandler<Renew
 void release(EnsemblePtr const& ensemble, ReleaseRequest request, ReplyHandler<ReleaseReply> handler);
 
 /** Removes one node of this process, unless another client owns it by now. */
-[[nodiscard]] store::Request<ReleaseReply>
-remove_in_steps(EnsemblePtr ensemble, OwnedNodePtr node, Instant not_after);
+[[nodiscard]] store::Request<ReleaseReply> remove_in_steps(EnsemblePtr ensemble, OwnedNodePtr node, Instant not_after);
 
 /** Removes all nodes that this process may have created for the owner. */
 [[nodiscard]] store::Request<WithdrawReply> withdraw(EnsemblePtr ensemble, WithdrawRequest request);

@@ -27,8 +27,9 @@ Failure failure(Ensemble const& ensemble, OwnedNode const& node, Response const&
 
 /** True if the facts from the time of the claim suffice to remove the node.
  *
- *  Names of places are never used again. While the generation of another key is that of the claim, no client that follows the protocol has claimed the key since. A node
- *  created by other software has another version, unless it was written to exactly once. */
+ *  Names of places are never used again. While the generation of another key is that of the claim, no client that
+ * follows the protocol has claimed the key since. A node created by other software has another version, unless it was
+ * written to exactly once. */
 bool is_known(OwnedNode const& node)
 {
     bool const unchanged = node.generation_version || node.range->shares;

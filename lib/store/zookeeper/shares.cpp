@@ -105,8 +105,8 @@ Failure unjudged(Attempt const& attempt, Response const& response)
 /** Ends a place that must not stay. */
 store::Request<ClaimReply> leave(AttemptPtr attempt, OwnedNodePtr node, ClaimReply reply)
 {
-    auto removal =
-        as_step(remove_in_steps(attempt->ensemble, std::move(node), attempt->ensemble->runtime().now() + std::chrono::seconds(5)));
+    auto removal = as_step(remove_in_steps(
+        attempt->ensemble, std::move(node), attempt->ensemble->runtime().now() + std::chrono::seconds(5)));
     auto const removed = co_await removal;
     if (auto const* const failed = std::get_if<Failure>(&removed))
         co_return Failure::unknown(failed->error, failed->detail);
@@ -186,7 +186,8 @@ store::Request<EarlyReply> place_in_steps(AttemptPtr attempt, OwnedNodePtr node)
         auto const& own = responses[creates ? 0 : 1];
         auto const& listed = responses[creates ? 1 : 0];
         if (creates && own.code == ZNONODE) {
-            auto creation = as_step(create_parent(session, attempt->nodes.parent(), attempt->terms(Urgency::later_step)));
+            auto creation =
+                as_step(create_parent(session, attempt->nodes.parent(), attempt->terms(Urgency::later_step)));
             auto const made = co_await creation;
             if (made.exists() && attempt->tolerates_surprise())
                 continue;
@@ -316,9 +317,8 @@ store::Request<EvictReply> evict_place(EnsemblePtr ensemble, EvictRequest reques
         session->ask({Request::Kind::get, parent + '/' + listed.children[i]}, std::move(handler));
     });
     auto const found = co_await read;
-    auto const held = std::ranges::find_if(found, [&](Response const& node) {
-        return node.code == ZOK && decode(node.data).owner == request.owner;
-    });
+    auto const held = std::ranges::find_if(
+        found, [&](Response const& node) { return node.code == ZOK && decode(node.data).owner == request.owner; });
     if (listed.code != ZOK && listed.code != ZNONODE)
         co_return ensemble->failure(listed, key);
     if (held == found.end())

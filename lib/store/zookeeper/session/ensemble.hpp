@@ -72,7 +72,8 @@ public:
      *  try again. */
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
 
-    /** Sets the handler for a place that waits: the deletion of this node, or a change of its children, may let it hold.
+    /** Sets the handler for a place that waits: the deletion of this node, or a change of its children, may let it
+     * hold.
      */
     void on_waiting(std::function<void(KeyRange const&, std::string const& node)> handler)
     {

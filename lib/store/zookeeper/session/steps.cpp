@@ -74,9 +74,9 @@ read_node(SessionPtr const& session, std::string path, std::string generation, b
         snapshot->generation.code = ZNONODE;
         if (!generation.empty())
             session->ask({Request::Kind::get, std::move(generation)}, [snapshot](Response const& response) {
-            snapshot->generation = response;
-            snapshot->generation.of_generation = response.code != ZOK;
-        });
+                snapshot->generation = response;
+                snapshot->generation.of_generation = response.code != ZOK;
+            });
         session->ask(
             {Request::Kind::get, std::move(path)},
             [snapshot, handler = std::move(handler)](Response const& response) mutable {
@@ -94,7 +94,8 @@ store::Step<Response> find_place(SessionPtr const& session, std::string begin)
         auto const slash = begin.rfind('/');
         Request list{Request::Kind::children, begin.substr(0, slash)};
         session->ask(
-            std::move(list), [written, slash, begin = std::move(begin), handler = std::move(handler)](Response const& listed) mutable {
+            std::move(list),
+            [written, slash, begin = std::move(begin), handler = std::move(handler)](Response const& listed) mutable {
                 auto found = is_answered(written->code) ? listed : *written;
                 auto const name = std::ranges::find_if(found.children, [&](std::string const& child) {
                     return child.starts_with(std::string_view(begin).substr(slash + 1));
