@@ -67,7 +67,7 @@ std::optional<ClaimReply> answer(Attempt& attempt, LeasePtr lease, RangeReply co
             return Busy{.place = InLine{number, ahead, ttl, lease->since}};
         attempt.state->lease = nullptr;
         attempt.state->granted = lease;
-        auto name = std::make_unique<HeldKey::Place>(HeldKey::Place{place.key, share});
+        auto name = std::make_shared<HeldKey::Place const>(HeldKey::Place{place.key, share});
         HeldKey held{lease, {}, number, place.mod_revision, lease->since + ttl, {}, std::move(name)};
         return Granted{0, number, ttl, lease->since, std::make_shared<HeldKey>(std::move(held))};
     }
@@ -106,7 +106,7 @@ store::Request<Moved> leave_earlier_term(AttemptPtr attempt, KeyValue const plac
     claim->range = request.range;
     claim->owner = request.owner;
     HeldKey held{attempt->state->lease, {}, place.create_revision, place.mod_revision};
-    held.place = std::make_unique<HeldKey::Place>(HeldKey::Place{place.key, read_place(place.value).share});
+    held.place = std::make_shared<HeldKey::Place const>(HeldKey::Place{place.key, read_place(place.value).share});
     claim->handle = std::make_shared<HeldKey>(std::move(held));
     RenewRequest renewal{claim, request.ttl, attempt->cluster->runtime().now() + move_limit};
     auto move = as_step(move_to_new_lease(attempt->cluster, std::move(renewal), false));

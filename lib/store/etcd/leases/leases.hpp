@@ -72,7 +72,7 @@ struct HeldKey {
     /// earliest begin of an optional move
     Instant next_move{};
     /// null: a plain key
-    std::unique_ptr<Place const> place = nullptr;
+    std::shared_ptr<Place const> place = nullptr;
 };
 
 [[nodiscard]] inline HeldKey& held_key_of(Claim const& claim) noexcept
