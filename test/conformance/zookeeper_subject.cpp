@@ -44,6 +44,8 @@ public:
 
     // it would have to list the children
     bool plain_claims_see_places() const override { return false; }
+    // a thousand at once take longer than a claim may wait, on a machine with much else to do
+    bool many_places_are_quick() const override { return false; }
 
     void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds) override
     {
