@@ -47,6 +47,7 @@ target_sources(
     engine/machines/lease_terms.cpp
     engine/machines/place_machine.cpp
     engine/machines/release_machine.cpp
+    engine/machines/shard_machine.cpp
     engine/machines/turn_machine.cpp
     locks/election.cpp
     locks/held_key.cpp
