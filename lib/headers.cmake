@@ -51,6 +51,7 @@ set(TENURE_PUBLIC_HEADERS
     segments.hpp
     semaphore.hpp
     serve.hpp
+    shard_group.hpp
     slot.hpp
     slot_pool.hpp
     statistics.hpp

@@ -61,6 +61,8 @@ target_sources(
     locks/segmented_lock.cpp
     locks/segments.cpp
     locks/semaphore.cpp
+    locks/shard_group.cpp
+    locks/shard_run.cpp
     locks/view.cpp
     locks/view_cache.cpp
     locks/view_reader.cpp

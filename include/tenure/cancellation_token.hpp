@@ -52,15 +52,18 @@ enum class CancelReason {
     /// the holder released the lease, or destroyed it; also the reason of a token without a lease
     released,
     /// the holder left the key to expire (`Lease::async_detach`)
-    detached
+    detached,
+    /// of the token of a `Shard`: the shard is being given up to another member of its group, and is still held
+    rebalanced
 };
 /// enumerators of `CancelReason`
-inline constexpr std::size_t cancel_reasons = 8;
+inline constexpr std::size_t cancel_reasons = 9;
 
-/** Whether the reason takes the lease away from its holder: any but `none`, `released` and `detached`. */
+/** Whether the reason takes the lease away from its holder: any but `none`, `released`, `detached` and `rebalanced`. */
 [[nodiscard]] constexpr bool is_loss(CancelReason reason) noexcept
 {
-    return reason != CancelReason::none && reason != CancelReason::released && reason != CancelReason::detached;
+    return reason != CancelReason::none && reason != CancelReason::released && reason != CancelReason::detached &&
+           reason != CancelReason::rebalanced;
 }
 
 /** The name of the enumerator, for metrics and JSON: "expired". */

@@ -38,6 +38,7 @@
 #include <tenure/segmented_lock.hpp>
 #include <tenure/semaphore.hpp>
 #include <tenure/serve.hpp>
+#include <tenure/shard_group.hpp>
 #include <tenure/slot.hpp>
 #include <tenure/slot_pool.hpp>
 #include <tenure/statistics.hpp>

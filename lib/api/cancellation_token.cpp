@@ -30,6 +30,8 @@ std::string_view to_string(CancelReason reason) noexcept
         return "released";
     case CancelReason::detached:
         return "detached";
+    case CancelReason::rebalanced:
+        return "rebalanced";
     }
     return "unknown";
 }
@@ -53,6 +55,8 @@ std::string_view describe(CancelReason reason) noexcept
         return "released";
     case CancelReason::detached:
         return "detached";
+    case CancelReason::rebalanced:
+        return "given up to another member of the group";
     }
     return "unknown";
 }

@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace tenure::locks
@@ -44,6 +45,16 @@ public:
     using ReleaseCall = engine::Call<ReleaseOutcome>;
 
     [[nodiscard]] static LeaseSet make(std::shared_ptr<Runtime> runtime, std::vector<Lease> leases);
+    /** A second token of a lease, which may be cancelled before the lease's own.
+     *  @param token  of a lease */
+    [[nodiscard]] static std::shared_ptr<JoinedToken> second_token(CancellationToken const& token)
+    {
+        return JoinedToken::join(token.state_->shared_runtime(), {token.state_});
+    }
+    [[nodiscard]] static CancellationToken token_of(std::shared_ptr<JoinedToken> state)
+    {
+        return CancellationToken(std::move(state));
+    }
 
     /** Use `make`. */
     HeldSet(std::shared_ptr<Runtime> runtime, std::vector<Lease> leases);

@@ -37,7 +37,7 @@ MAY_INCLUDE = {
 # Public headers that only these folders may include: what users hold is made by the engine and above it.
 USER_HEADERS = {"lock", "slot_pool", "slot", "lease", "cancel_on", "with_lease", "run", "acquirable", "acquirable_keys",
                 "multi_lock", "lease_set", "segmented_lock", "reentrant_lock", "reentrant_lease", "holder", "election",
-                "view", "tenure"}  # fmt: skip
+                "view", "shard_group", "tenure"}  # fmt: skip
 MAKES_USER_OBJECTS = ("api", "engine", "locks", "testing", "conformance")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -322,6 +322,7 @@ void Checker::judge_loss(Process& process, Holding const& holding)
     case CancelReason::none:
     case CancelReason::released:
     case CancelReason::detached:
+    case CancelReason::rebalanced:
         violate(Rule::s6, "a token fired without a reason");
         break;
     case CancelReason::max_hold:

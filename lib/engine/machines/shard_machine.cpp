@@ -12,7 +12,7 @@ namespace tenure::engine
 namespace
 {
 
-constexpr unsigned most_doublings = 4;
+constexpr unsigned backoff_doublings = 4;
 
 bool contains(std::vector<ShardMachine::Number> const& numbers, ShardMachine::Number number)
 {
@@ -20,8 +20,6 @@ bool contains(std::vector<ShardMachine::Number> const& numbers, ShardMachine::Nu
 }
 
 } // namespace
-
-using Kind = ShardMachine::Action::Kind;
 
 // -- the member --
 
@@ -83,7 +81,7 @@ ShardMachine::Actions ShardMachine::leave(bool at_once, Instant now)
         go(actions, now);
     member_ = std::max(member_, Member::left);
     for (auto& held : held_)
-        if (at_once)
+        if (at_once && held.state == Held::State::stops)
             held.stop_by = std::min(held.stop_by, now);
     return decide(std::move(actions), now);
 }
@@ -158,7 +156,7 @@ ShardMachine::Actions ShardMachine::claim_failed(Instant now)
     if (member_ == Member::is && now - *failing_since_ >= terms_.ttl) {
         go(actions, now);
         failing_since_.reset();
-        joins_at_ = now + terms_.ttl * (1 << std::min(backoffs_++, most_doublings));
+        joins_at_ = now + terms_.ttl * (1 << std::min(backoffs_++, backoff_doublings));
     }
     return decide(std::move(actions), now);
 }
@@ -222,12 +220,19 @@ ShardMachine::Actions ShardMachine::decide(Actions actions, Instant now)
         gives_up_at_ = Instant::max();
         give_up_newest(actions, held_.size(), now);
     }
-    for (auto& held : held_)
-        if (held.state == Held::State::stops && now >= held.stop_by) {
+    for (auto& held : held_) {
+        if (now < held.stop_by)
+            continue;
+        if (held.state == Held::State::stops) {
             held.state = Held::State::terminated;
-            held.stop_by = Instant::max();
+            held.stop_by = now + patience;
             actions.push_back({Kind::terminate, held.shard});
+        } else {
+            held.lost = true;
+            held.stop_by = Instant::max();
+            actions.push_back({Kind::abandon, held.shard});
         }
+    }
     if (member_ == Member::left && held_.empty()) {
         member_ = Member::ended;
         actions.push_back({Kind::end});

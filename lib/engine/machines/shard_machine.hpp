@@ -3,6 +3,7 @@
 
 #include <tenure/clock.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -40,7 +41,7 @@ struct ShardTerms {
  *  5. Shards whose work is ending count for no share; such a number is given back, and no claim begins for a refresh.
  *  6. A grant above the share is given back before its work begins.
  *  7. A shard that is given up is renewed until its work has ended, and then released.
- *  8. Work that goes on for `drain` after that gets `terminal`, and its shard is no longer renewed.
+ *  8. Work that goes on for `drain` after that gets `terminal`, and a second later its shard is no longer renewed.
  *  9. Work that returned by itself is finished: its shard stays held without work until it is given up.
  * 10. A member that leaves first gives its membership back, and then all shards.
  * 11. Without its membership a member cancels its claims and joins again; after a ttl it gives up all shards.
@@ -51,6 +52,8 @@ public:
     using Number = std::uint32_t;
     /// most claims that are pending at a time
     static constexpr std::size_t most_claims = 32;
+    /// for work that got `terminal`
+    static constexpr std::chrono::seconds patience{1};
 
     /** What to do; in this order. */
     struct Action {
@@ -69,8 +72,10 @@ public:
             begin,
             /// cancel its work (total)
             stop,
-            /// cancel its work (terminal), and renew it no longer
+            /// cancel its work (terminal)
             terminate,
+            /// renew it no longer: its work ignores that
+            abandon,
             /// release the shard, which has no work
             release,
             /// the member has left, and has nothing
@@ -134,6 +139,7 @@ public:
     }
 
 private:
+    using Kind = Action::Kind;
     enum class Member : std::uint8_t {
         /// not begun, or in a backoff
         out,
@@ -147,7 +153,7 @@ private:
         enum class State : std::uint8_t { works, finished, stops, terminated };
         Number shard;
         State state = State::works;
-        /// when its work is terminated
+        /// when its work is terminated, then when its shard is abandoned
         Instant stop_by = Instant::max();
         bool lost = false;
 

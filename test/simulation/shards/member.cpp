@@ -436,11 +436,14 @@ void ShardMember::perform(engine::ShardMachine::Action action, bool leaving)
         if (work == works_.end())
             break;
         work->second.terminated = true;
-        if (auto const lease = leases_.find(work->second.id); lease != leases_.end())
-            lease->second.renews = false;
         end_work(shard, std::chrono::milliseconds(around_.random.below(20)));
         break;
     }
+    case Kind::abandon:
+        demand(works(shard), "rule 8: only a shard with work is abandoned");
+        if (auto const held = shards_.extract(shard); !held.empty())
+            leases_.erase(held.mapped());
+        break;
     case Kind::release:
         demand(!works(shard), "rule 7: a shard is released after the end of its work");
         std::erase(owned_, shard);

@@ -1,0 +1,149 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// ShardGroup: checks its config, and answers from the state of its run.
+#include <tenure/shard_group.hpp>
+
+#include "shard_run.hpp"
+
+#include "engine/core.hpp"
+#include "engine/lease_target.hpp"
+
+#include <tenure/error.hpp>
+
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace tenure
+{
+
+namespace
+{
+
+using std::chrono::milliseconds;
+
+/// leaves room for `:member:4095`
+constexpr std::size_t longest_group_name = 1'000;
+
+/** Access to the engine's part of a pool. */
+struct EnginePool : SlotPool {
+    explicit EnginePool(SlotPool const& pool)
+        : SlotPool(pool)
+    {
+    }
+    using SlotPool::state_for;
+};
+
+void check_field(char const* field, std::int64_t value, std::int64_t least, std::int64_t most, char const* unit = "")
+{
+    if (value < least || value > most)
+        throw std::invalid_argument(
+            std::string("ShardGroupConfig::") + field + " is " + std::to_string(value) + unit + ": must be from " +
+            std::to_string(least) + unit + " to " + std::to_string(most) + unit);
+}
+
+ShardGroupConfig checked(ShardGroupConfig config)
+{
+    check_key("ShardGroupConfig::name", config.name);
+    if (config.name.size() > longest_group_name)
+        throw std::invalid_argument(
+            "ShardGroupConfig::name has " + std::to_string(config.name.size()) + " bytes: must have at most " +
+            std::to_string(longest_group_name));
+    constexpr auto day = milliseconds(std::chrono::hours{24}).count();
+    check_field("shards", config.shards, 1, 65'536);
+    check_field("max_members", config.max_members, 1, 4'096);
+    check_field("weight", config.weight, 1, std::min<std::int64_t>(16, config.max_members));
+    check_field("drain", config.drain.count(), 0, day, " ms");
+    check_field("rebalance_pause", config.rebalance_pause.count(), 0, day, " ms");
+    return config;
+}
+
+SlotPool pool_of(Store const& store, ShardGroupConfig const& config, char const* kind, std::uint32_t size)
+{
+    return SlotPool(
+        store,
+        {.prefix = config.name + kind, .size = size, .ttl = config.ttl, .lease = config.lease, .note = config.note});
+}
+
+} // namespace
+
+locks::GroupState::GroupState(Store const& store_of, ShardGroupConfig checked)
+    : config(std::move(checked))
+    , members(pool_of(store_of, config, ":member:", config.max_members))
+    , shards(pool_of(store_of, config, ":shard:", config.shards))
+    , store(EnginePool(members).state_for()->handle())
+{
+}
+
+ShardGroup::ShardGroup(Store store, ShardGroupConfig config)
+    : state_(std::make_shared<locks::GroupState>(store, checked(std::move(config))))
+{
+}
+
+ShardGroup::executor_type ShardGroup::get_executor() const noexcept
+{
+    return state_->members.get_executor();
+}
+
+std::string const& ShardGroup::name() const noexcept
+{
+    return state_->config.name;
+}
+
+KeyRangePtr ShardGroup::member_range() const noexcept
+{
+    return state_->members.range();
+}
+
+KeyRangePtr ShardGroup::shard_range() const noexcept
+{
+    return state_->shards.range();
+}
+
+std::vector<std::uint32_t> ShardGroup::owned() const
+{
+    std::lock_guard const lock(state_->mutex);
+    auto owned = state_->owned;
+    std::ranges::sort(owned);
+    return owned;
+}
+
+std::vector<std::uint32_t> ShardGroup::members() const
+{
+    std::lock_guard const lock(state_->mutex);
+    return state_->live;
+}
+
+ShardStatistics ShardGroup::statistics() const
+{
+    std::lock_guard const lock(state_->mutex);
+    return state_->statistics;
+}
+
+void detail::ShardRuns::start(
+    ShardGroup const& group, asio::any_io_executor const& executor, ShardWork work,
+    asio::any_completion_handler<void(std::exception_ptr)> handler)
+{
+    auto const& state = group.state_;
+    locks::ShardRun::Handler completion(std::move(handler), state->store->core()->runtime().get());
+    if (state->runs.exchange(true)) {
+        std::move(completion).complete_at_once(detail::exception_of(asio::error::already_started));
+        return;
+    }
+    locks::ShardRun::start(std::make_shared<locks::ShardRun>(state, executor, std::move(work), std::move(completion)));
+}
+
+std::string_view to_string(ShardEvent::Kind kind) noexcept
+{
+    constexpr std::array<std::string_view, 10> names{
+        "joined",     "membership_lost", "left",     "acquired", "giving_up",
+        "terminated", "abandoned",       "finished", "released", "lost"};
+    auto const index = static_cast<std::size_t>(kind);
+    return index < names.size() ? names[index] : "unknown";
+}
+
+} // namespace tenure
