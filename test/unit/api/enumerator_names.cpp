@@ -18,7 +18,8 @@ namespace tenure
 TEST_CASE("to_string is the name of the enumerator, of every public enum"){
     CHECK_NAMES_OF(
         CancelReason, CHECK_NAME(none) CHECK_NAME(expired) CHECK_NAME(not_owner) CHECK_NAME(first_failed_renewal)
-                          CHECK_NAME(max_hold) CHECK_NAME(store_closed) CHECK_NAME(released) CHECK_NAME(detached))
+                          CHECK_NAME(max_hold) CHECK_NAME(store_closed) CHECK_NAME(released) CHECK_NAME(detached)
+        CHECK_NAME(rebalanced))
         CHECK_NAMES_OF(CancelWhen, CHECK_NAME(loss) CHECK_NAME(first_failed_renewal)) CHECK_NAMES_OF(
             Event::Kind, CHECK_NAME(waited) CHECK_NAME(acquired) CHECK_NAME(at_risk) CHECK_NAME(renewed_late)
                              CHECK_NAME(lost) CHECK_NAME(released))
