@@ -135,20 +135,6 @@ private:
     CancellationToken token_;
 };
 
-/** What a member did since its group object was made. */
-struct ShardStatistics {
-    /// shards that this member is to own now, by its view
-    std::size_t share = 0;
-    /// shards that were acquired
-    std::uint64_t acquired = 0;
-    /// shards that were given up
-    std::uint64_t given_up = 0;
-    /// shards whose lease was lost
-    std::uint64_t lost = 0;
-    /// how often it has joined
-    std::uint64_t joined = 0;
-};
-
 namespace detail
 {
 /// the work of one shard, erased
@@ -206,8 +192,6 @@ public:
     [[nodiscard]] std::vector<std::uint32_t> owned() const;
     /** The numbers of all members, as the store has shown them last; none while this one does not run. */
     [[nodiscard]] std::vector<std::uint32_t> members() const;
-    /** Counters, for metrics. */
-    [[nodiscard]] ShardStatistics statistics() const;
 
 private:
     friend struct detail::ShardRuns;

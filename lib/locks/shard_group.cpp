@@ -2,9 +2,8 @@
 // ShardGroup: checks its config, and answers from the state of its run.
 #include <tenure/shard_group.hpp>
 
-#include "shard_run.hpp"
+#include "group_state.hpp"
 
-#include "engine/core.hpp"
 #include "engine/lease_target.hpp"
 
 #include <tenure/error.hpp>
@@ -118,23 +117,16 @@ std::vector<std::uint32_t> ShardGroup::members() const
     return state_->live;
 }
 
-ShardStatistics ShardGroup::statistics() const
-{
-    std::lock_guard const lock(state_->mutex);
-    return state_->statistics;
-}
-
 void detail::ShardRuns::start(
     ShardGroup const& group, asio::any_io_executor const& executor, ShardWork work,
     asio::any_completion_handler<void(std::exception_ptr)> handler)
 {
     auto const& state = group.state_;
-    locks::ShardRun::Handler completion(std::move(handler), state->store->core()->runtime().get());
-    if (state->runs.exchange(true)) {
+    engine::Completion<void(std::exception_ptr)> completion(std::move(handler), state->store->core()->runtime().get());
+    if (state->runs.exchange(true))
         std::move(completion).complete_at_once(detail::exception_of(asio::error::already_started));
-        return;
-    }
-    locks::ShardRun::start(std::make_shared<locks::ShardRun>(state, executor, std::move(work), std::move(completion)));
+    else
+        locks::start_shard_run(state, executor, std::move(work), std::move(completion));
 }
 
 std::string_view to_string(ShardEvent::Kind kind) noexcept
