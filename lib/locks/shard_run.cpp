@@ -165,7 +165,7 @@ public:
         self->runtime_->post([self] {
             // members do not all read at the same time
             auto const refresh = refresh_of(self->group_->config.ttl);
-            auto const earlier = refresh / 5 / 1024 * static_cast<milliseconds::rep>(self->runtime_->random() % 1024);
+            auto const earlier = refresh * static_cast<milliseconds::rep>(self->runtime_->random() % 1024) / 5 / 1024;
             asio::post(self->strand_, [self, time = std::max(milliseconds{100}, refresh - earlier)] {
                 self->view_ = std::make_shared<ViewHandle>(
                     self->group_->store, self->group_->members.range(), "ShardGroup", time, &same_member);

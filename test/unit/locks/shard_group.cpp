@@ -430,9 +430,8 @@ TEST_CASE("members that come and go never own a shard at the same time, and end 
             }
         }
         world.time.run_for(20s);
-        std::size_t members = 0;
-        for (auto const& process : world.processes)
-            members += process->ended ? 0 : 1;
+        auto const members = static_cast<std::size_t>(
+            std::ranges::count_if(world.processes, [](auto const& process) { return !process->ended; }));
         for (auto const& process : world.processes)
             if (!process->ended) {
                 CHECK(process->count() == process->works.size());
