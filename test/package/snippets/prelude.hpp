@@ -87,6 +87,7 @@ asio::awaitable<void> work_without_lock();
 asio::awaitable<void> lead(tenure::Lease&);
 asio::awaitable<void> make_ids(tenure::Slot&);
 asio::awaitable<void> make_ids_with(std::uint32_t);
+asio::awaitable<void> consume(tenure::Shard&);
 asio::awaitable<void> render(tenure::Slot&);
 
 struct Serve {
