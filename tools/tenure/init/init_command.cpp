@@ -53,11 +53,11 @@ std::string encoded(std::string const& text)
 {
     constexpr char const* digits = "0123456789ABCDEF";
     std::string result;
-    for (char const letter : text) {
-        auto const c = static_cast<unsigned char>(letter);
+    for (char const each : text) {
+        auto const c = static_cast<unsigned char>(each);
         bool const plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
         if (plain)
-            result.push_back(letter);
+            result.push_back(each);
         else
             (result += '%').append({digits[c / 16], digits[c % 16]});
     }
