@@ -80,7 +80,7 @@ public:
              "/" + key, kind_, std::to_string(time.count()), marks},
             {},
             directory_.file("java")}};
-        if (java.wait_for(time + 20s) != test::ExitStatus{0, 0})
+        if (java.wait_for(time + 60s) != test::ExitStatus{0, 0})
             throw std::runtime_error("the program with Curator failed: " + directory_.text_of("java"));
     }
 
