@@ -46,6 +46,7 @@ template <class Operation>
 class InSpan
 {
 public:
+    /** See `in_span`. */
     InSpan(SpanPtr span, Operation operation)
         : span_(std::move(span))
         , operation_(std::move(operation))

@@ -87,6 +87,6 @@ TEST_CASE("groff sets the manual page without a warning", "[integration][tool]")
         SKIP("no groff in PATH");
     CHECK(output_of({"bash", "-c", "\"$tenure\" man-page | groff -man -ww -Tascii 2>&1 > /dev/null"}).empty());
     auto const page = output_of({"bash", "-c", "\"$tenure\" man-page | groff -man -rLL=120n -Tascii -P-c -P-b -P-u"});
-    CHECK_THAT(page, ContainsSubstring("tenure run (--size N [--pool PREFIX] | --lock NAME...)"));
+    CHECK_THAT(page, ContainsSubstring("tenure run (--size N [--pool PREFIX] | --lock NAME... | --fair NAME"));
     CHECK_THAT(page, ContainsSubstring("TENURE_STORE"));
 }

@@ -293,8 +293,4 @@ TEST_CASE(
     ToolProcess second(run_with({"--pool", "id:", "--size", "1", "--wait", "0"}, shell("true")), server.url());
     CHECK(second.exit_code() == 75);
     CHECK_FALSE(redis.get("id:0").value_or("").empty());
-
-    ToolProcess lock(run_with({"--lock", "x", "--reuse-after", "1s"}, shell("true")), server.url());
-    CHECK(lock.exit_code() == 64);
-    CHECK_THAT(lock.output(), ContainsSubstring("--reuse-after is for the numbers of a pool"));
 }

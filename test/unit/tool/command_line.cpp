@@ -51,7 +51,7 @@ TEST_CASE("every command has a help with examples and exit codes, no wider than 
 {
     Program const program;
     auto const commands = commands_of(program.options());
-    REQUIRE(commands.size() == 10);
+    REQUIRE(commands.size() == 11);
     for (auto const* const command : commands) {
         auto const* const help = help_of(*command);
         REQUIRE(help != nullptr);
