@@ -4,7 +4,7 @@
 
     compile.py SOURCE COMPILER [FLAG...]
 
-A block that names an optional library needs a build with it. A block that defines functions stands in a namespace of its own; any other one is the body of a coroutine. #line directives
+A block that names an optional library needs a build with it; one for a library of other projects is compiled nowhere. A block that defines functions stands in a namespace of its own; any other one is the body of a coroutine. #line directives
 let the compiler name page and line.
 """
 import pathlib
@@ -15,6 +15,8 @@ import sys
 BLOCK = re.compile(r"^```cpp\n(.*?)^```", re.S | re.M)
 FUNCTION = re.compile(r"^(?!auto |co_)[\w:<>]+ \w+\([^;]*\)\n(?:\{|try )", re.M)
 FEWEST = 12
+# what names a library that may be missing, and when it is there; libpq's calls are compiled in examples/guarded_write.cpp
+OPTIONAL = {"opentelemetry::": "TENURE_HAS_OPENTELEMETRY", "prometheus::": "TENURE_HAS_PROMETHEUS", "PGresult": "0", "pqxx::": "0"}
 
 
 def translation_unit(pages):
@@ -29,8 +31,8 @@ def translation_unit(pages):
             # prelude.hpp has them
             block = re.sub(r"^#include .*$", "", block, flags=re.M)
             here = f'#line {line} "{page}"\n{block}'
-            needed = [name for name in ("opentelemetry", "prometheus") if f"{name}::" in block]
-            lines += [f"#if TENURE_HAS_{name.upper()}" for name in needed]
+            needed = [macro for name, macro in OPTIONAL.items() if name in block]
+            lines += [f"#if {macro}" for macro in needed]
             if FUNCTION.search(block):
                 # a program's entry is a function like others here
                 lines.append(f"namespace reader::block_{count}\n{{\n" + here.replace("int main()", "int run()") + "}")

@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 
 FRESH = ("README.md", "docs/users/install.md", "docs/contributors/building.md")
-LANGUAGES = {"cpp", "cmake", "ini", "json", "redis", "sh", "sql", "text"}
+LANGUAGES = {"cpp", "cmake", "ini", "json", "python", "redis", "sh", "sql", "text"}
 BLOCK = re.compile(r"(?:^<!-- not run: (?P<reason>[^\n]+) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.S | re.M)
 INDENTED = re.compile(r"\n\n((?: {4}[^\n]*\n)+)")
 COMMAND = re.compile(r"^ *(\$ |export |tenure (run|elect|status|list|leader|doctor|evict|exporter|demo)(?= |$)|scripts/|build/|cmake |ctest |[A-Z_]+=\S+ \w)")
