@@ -34,7 +34,7 @@ TEST_CASE_METHOD(PostgresqlTest, "init prepares a database for a worker, and may
     CHECK(run.exit_code() == 0);
     CHECK(run.number_after("token ") > 0);
 
-    ToolProcess print({"init", url, "--print"});
+    ToolProcess print({"init", "--print"});
     CHECK(print.exit_code() == 0);
     CHECK(person.code_of(print.output()).empty());
     ToolProcess wrong({"init", "redis://127.0.0.1"});

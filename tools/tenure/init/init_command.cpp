@@ -68,6 +68,8 @@ std::string encoded(std::string const& text)
 std::string creating_url(InitSettings const& settings)
 {
     auto url = settings.url.empty() ? settings.store.url : settings.url;
+    if (url.empty() && settings.prints)
+        url = "postgresql://host/database"; // the statement is the same for all
     if (url.empty())
         throw std::invalid_argument("which database? Name it as tenure init URL, or in the variable TENURE_STORE");
     url += url.find('?') == std::string::npos ? '?' : '&';
