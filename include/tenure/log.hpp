@@ -27,7 +27,8 @@ enum class LogLevel { trace, debug, info, warning, error };
  * dropped". Exceptions of a sink are ignored.
  *  @par Object lifetime  A sink may get lines after their store was destroyed. A sink owns the objects that it uses, or
  *    they live until `flush_log` has returned true after the end of the store. The end of the program waits up to 1 s
- *    for pending lines; a child of fork does not inherit them.
+ *    for pending lines. A fork waits up to 100 ms for a sink that runs, so that the child inherits none of its locks;
+ * the child does not inherit pending lines.
  */
 using LogSink = std::function<void(LogLevel, std::string_view)>;
 
