@@ -167,6 +167,9 @@ public:
             auto const refresh = refresh_of(self->group_->config.ttl);
             auto const earlier = refresh * static_cast<milliseconds::rep>(self->runtime_->random() % 1024) / 5 / 1024;
             asio::post(self->strand_, [self, time = std::max(milliseconds{100}, refresh - earlier)] {
+                // it was cancelled before it began
+                if (!self->handler_)
+                    return;
                 self->view_ = std::make_shared<ViewHandle>(
                     self->group_->store, self->group_->members.range(), "ShardGroup", time, &same_member);
                 self->follow();

@@ -379,6 +379,25 @@ TEST_CASE("work whose shard is lost is cancelled, and begins again with the next
     CHECK(member.count() == 8);
 }
 
+TEST_CASE("a run that is cancelled at once asks the store for nothing")
+{
+    World world;
+    auto& member = world.join();
+    member.cancel(CancelType::total);
+    world.time.run_for(60s);
+    CHECK(member.ended);
+    CHECK(member.code() == asio::error::operation_aborted);
+    CHECK(member.events.empty());
+    for (auto const& requests : member.store.metrics().requests)
+        for (auto const count : requests.by_outcome)
+            CHECK(count == 0);
+    // the group is free for another run
+    member.ended = false;
+    member.run();
+    world.time.run_for(10s);
+    CHECK(member.count() == 8);
+}
+
 TEST_CASE("a run ends with the store")
 {
     World world;
