@@ -27,7 +27,7 @@ namespace
 constexpr int most_conflicts = 3;
 /// for the move of a place to another lease
 constexpr std::chrono::seconds move_limit{5};
-/// fraction of the ttl: a place that is asked for again at this age is kept alive
+/// a claim keeps a place alive once this fraction of its ttl has passed: 1/6
 constexpr std::int64_t youth = 6;
 
 bool is_own(Attempt const& attempt, KeyValue const& place)

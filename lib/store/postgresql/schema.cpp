@@ -95,7 +95,7 @@ BEGIN
             SELECT l.number, l.key INTO v_free, v_key FROM tenure.lease l WHERE l.pool = p_prefix
                AND l.number BETWEEN p_first AND v_last AND l.until <= v_now
              ORDER BY l.number LIMIT 1 FOR UPDATE SKIP LOCKED;
-            -- keys before it that nobody has used yet
+            -- unused keys before it, which have no row yet
             SELECT count(*), min(l.until) FILTER (WHERE l.until > v_now), max(l.number) INTO v_rows, v_min, v_top
               FROM tenure.lease l WHERE l.pool = p_prefix AND l.number BETWEEN p_first AND coalesce(v_free - 1, v_last);
             IF v_rows < coalesce(v_free - p_first, p_count) THEN
@@ -227,14 +227,14 @@ BEGIN
     RETURN v_channels;
 END $$;
 
--- NOTIFY locks the whole server until its transaction has ended, its flush included: so it has a transaction of its own
--- behind that of the release, and happens only where somebody waits
+-- NOTIFY locks the whole server until its transaction has ended, its flush included: so it runs in a transaction of
+-- its own after the release, and only for ranges with waiters
 CREATE OR REPLACE FUNCTION tenure.announce(p_ranges text[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT pg_notify('tenure_' || substr(md5(w.range), 1, 16), '') FROM tenure.waiting w
      WHERE w.range = ANY (p_ranges) AND w.until > clock_timestamp() $$;
 
--- Deletes 1,000 rows that nobody has used for a week
+-- Deletes up to 1,000 rows that have not been used for a week
 CREATE OR REPLACE FUNCTION tenure.sweep() RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     DELETE FROM tenure.lease WHERE key IN (SELECT key FROM tenure.lease WHERE until <= clock_timestamp()
         AND since < clock_timestamp() - interval '7 days' LIMIT 1000 FOR UPDATE SKIP LOCKED);

@@ -48,7 +48,7 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return places_.size(); }
     [[nodiscard]] std::string_view name(std::size_t at) const { return places_[at].name; }
     [[nodiscard]] backend::Share share(std::size_t at) const { return places_[at].place.share; }
-    /** `size()`: there is none of this name. */
+    /** The index of the place with this name; `size()` if it is not among them. */
     [[nodiscard]] std::size_t find(std::string_view name) const
     {
         auto const found = std::ranges::find(places_, name, &Entry::name);

@@ -55,7 +55,7 @@ private:
     std::string digits_;
 };
 
-/** The name of a place: that of Curator's locks where the share is one of theirs. */
+/** The name of a place. Readers, writers and fair locks have the names that Curator gives its own. */
 struct PlaceName {
     /// ten digits, which order the places of a key
     std::string_view digits;

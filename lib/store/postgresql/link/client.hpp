@@ -151,7 +151,7 @@ private:
     store::ClaimWindowPtr window_;
     /// index of the present host
     std::size_t host_ = 0;
-    /// null: there is none, and none is being made
+    /// the connection for requests, open or being opened; null: neither
     ConnectionPtr current_;
     /// `current_` is connected
     bool ready_ = false;
