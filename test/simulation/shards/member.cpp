@@ -349,7 +349,7 @@ void ShardMember::perform(engine::ShardMachine::Actions const& actions)
     bool const quits = std::ranges::any_of(actions, [](auto const& one) { return one.kind == Kind::quit; });
     if (quits && actions.front().kind != Kind::quit)
         around_.violation("rule 10: the membership is given back first");
-    bool const leaving = leaves_ || quits || now() >= membership_lost_at_ + around_.terms.ttl;
+    bool const leaving = leaves_ || quits || now() - around_.terms.ttl >= membership_lost_at_;
     for (auto const action : actions)
         perform(action, leaving);
     auto const wakes = machine_.wake_at();

@@ -56,6 +56,9 @@ TEST_CASE("the holder of a lock is named with the time that it has held it", "[t
     CHECK(describe_holders(*lock, {key_of(0, "evicted/admin", 0ms)}) == "evicted by admin, free in 4.2 s");
     CHECK(describe_holders(*lock, {key_of(0, "77", 0ms)}) == "held by other software, with 4.2 s of its ttl left");
     CHECK(describe_holders(*lock, {KeyState{}}) == "free by now");
+    auto shared = key_of(0, owner_named("w1"), 4200ms);
+    shared.places = {{.holds = true}, {.holds = true}, {.holds = true}, {}};
+    CHECK(describe_holders(*lock, {shared}) == "held by w1 for 4.2 s, and by 2 more");
 }
 
 TEST_CASE("of a full pool the slots that are held the longest are named, and the others counted", "[tool]")

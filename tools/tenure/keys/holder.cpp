@@ -124,7 +124,10 @@ std::string describe_lock(KeyState const& state)
     if (kind == Holder::Kind::nobody)
         return "free by now";
     bool const held = kind != Holder::Kind::evicted && kind != Holder::Kind::resting && kind != Holder::Kind::kept;
-    return (held ? "held " : "") + holding(state);
+    auto const holders = std::ranges::count(state.places, true, &Place::holds);
+    // the first place is the one that the state itself tells
+    auto const others = holders > 1 ? ", and by " + std::to_string(holders - 1) + " more" : std::string();
+    return (held ? "held " : "") + holding(state) + others;
 }
 
 } // namespace
