@@ -250,9 +250,10 @@ ReadyReply Directory::ready(Deadline const& not_after)
     return locked<ReadyReply>(not_after, [] { return Ready{}; });
 }
 
-InspectReply Directory::inspect(KeyRange const& range, Deadline const& not_after)
+InspectReply Directory::inspect(InspectRequest const& request)
 {
-    return locked<InspectReply>(not_after, [&] {
+    return locked<InspectReply>(request.not_after, [&] {
+        auto const& range = *request.range;
         std::vector<KeyState> states;
         for (std::uint32_t index = 0; index < range.count; ++index)
             states.push_back(state_of(load(range.key(index)), index, Clock::now()));

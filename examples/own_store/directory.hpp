@@ -35,8 +35,7 @@ public:
     [[nodiscard]] tenure::backend::ReleaseReply release(tenure::backend::ReleaseRequest const& request);
     [[nodiscard]] tenure::backend::WithdrawReply withdraw(tenure::backend::WithdrawRequest const& request);
     [[nodiscard]] tenure::backend::ReadyReply ready(tenure::backend::Deadline const& not_after);
-    [[nodiscard]] tenure::backend::InspectReply
-    inspect(tenure::KeyRange const& range, tenure::backend::Deadline const& not_after);
+    [[nodiscard]] tenure::backend::InspectReply inspect(tenure::backend::InspectRequest const& request);
     [[nodiscard]] tenure::backend::EvictReply evict(tenure::backend::EvictRequest const& request);
 
     /** From now on every request is answered at once, as not sent. Safe from any thread. */

@@ -61,9 +61,9 @@ public:
     {
         ask([not_after](Directory& in) { return in.ready(not_after); }, std::move(handler));
     }
-    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
+    void inspect(InspectRequest request, ReplyHandler<InspectReply> handler) override
     {
-        ask([range, not_after](Directory& in) { return in.inspect(*range, not_after); }, std::move(handler));
+        ask([request = std::move(request)](Directory& in) { return in.inspect(request); }, std::move(handler));
     }
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {

@@ -116,6 +116,8 @@ public:
     [[nodiscard]] bool valid() const noexcept { return slot_.valid(); }
     /** As `Lease::valid_until`. */
     [[nodiscard]] Instant valid_until() const noexcept { return slot_.valid_until(); }
+    /** As `Lease::stop_at`. */
+    [[nodiscard]] Instant stop_at() const noexcept { return slot_.stop_at(); }
     /** As `Lease::fencing_token`: greater for each later owner of this shard. */
     [[nodiscard]] std::uint64_t fencing_token() const { return slot_.fencing_token(); }
     /** As `Lease::has_fencing_token`. */

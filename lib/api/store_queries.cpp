@@ -106,7 +106,7 @@ void Store::start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler ha
         [range = std::move(range)](engine::Core& core, Deadline const& not_after, auto const& done) {
             auto const asked = core.runtime()->now();
             core.backend().inspect(
-                range, not_after, [done, range, asked, core = core.shared_from_this()](InspectReply reply) {
+                {range, not_after}, [done, range, asked, core = core.shared_from_this()](InspectReply reply) {
                     core->counters().requests.ended(RequestKind::inspect, reply, core->runtime()->now() - asked);
                     if (auto* states = std::get_if<std::vector<KeyState>>(&reply)) {
                         for (auto& state : *states)

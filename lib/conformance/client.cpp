@@ -97,9 +97,10 @@ backend::ReadyReply Client::ready()
     return ask<backend::ReadyReply>([&](auto handler) { backend_->ready(patience(), std::move(handler)); });
 }
 
-backend::InspectReply Client::inspect(KeyRangePtr const& range)
+backend::InspectReply Client::inspect(KeyRangePtr const& range, bool names_only)
 {
-    return ask<backend::InspectReply>([&](auto handler) { backend_->inspect(range, patience(), std::move(handler)); });
+    return ask<backend::InspectReply>(
+        [&](auto handler) { backend_->inspect({range, patience(), names_only}, std::move(handler)); });
 }
 
 backend::EvictReply Client::evict(KeyRangePtr const& range, std::uint32_t index, std::string const& owner)

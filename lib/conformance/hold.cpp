@@ -132,7 +132,7 @@ TEST_CASE("handlers are called once, and never inside the call", "[handlers]")
         auto const limit = held.client->now() + 10s;
         backend.claim(held.test.request(*held.client, held.range, owner(2), 5s), [&](ClaimReply const&) { ++called; });
         renew_one(backend, {claim, 5s, limit}, [&](RenewReply const&) { ++called; });
-        backend.inspect(held.range, limit, [&](InspectReply const&) { ++called; });
+        backend.inspect({held.range, limit}, [&](InspectReply const&) { ++called; });
         backend.evict({held.range, 3, "nobody", "test", limit}, [&](EvictReply const&) { ++called; });
         backend.withdraw({held.range, owner(9), limit, true}, [&](WithdrawReply const&) { ++called; });
         backend.release({claim, limit, true}, [&](ReleaseReply const&) { ++called; });

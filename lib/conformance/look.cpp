@@ -106,6 +106,34 @@ TEST_CASE("inspecting tells who holds what, for how long and with which token", 
     CHECK(of(2).owner == "somebody else");
 }
 
+TEST_CASE("names only shows which keys of a pool are free", "[inspect]")
+{
+    Conformance test;
+    auto const client = test.client();
+    auto const range = test.pool("pool:", 12);
+    auto const taken = [&] {
+        auto const states = expect<std::vector<KeyState>>(client->inspect(range, true));
+        std::vector<std::uint32_t> numbers;
+        for (std::uint32_t index = 0; index < states.size(); ++index) {
+            CHECK(states[index].index == index);
+            if (states[index].kind != KeyState::Kind::free)
+                numbers.push_back(index);
+        }
+        CHECK(states.size() == range->count);
+        return numbers;
+    };
+    CHECK(taken().empty());
+    auto const first = test.take(*client, range, 1, 20s);
+    expect<Granted>(client->claim(test.request(*client, range, owner(2), 20s)));
+    test.overwrite("pool:11", "somebody else", 20s);
+    CHECK(taken() == std::vector<std::uint32_t>{0, 1, 11});
+    expect<Released>(client->release(first));
+    CHECK(taken() == std::vector<std::uint32_t>{1, 11});
+    // keys of a pool with the begin of this one's names
+    expect<Granted>(client->claim(test.request(*client, test.pool("pool:1", 4), owner(3), 20s)));
+    CHECK(taken() == std::vector<std::uint32_t>{1, 10, 11});
+}
+
 TEST_CASE("evicting replaces only the owner that was seen, and the key stays taken for the rest of its ttl", "[evict]")
 {
     Conformance test;

@@ -171,7 +171,7 @@ public:
                 if (!self->handler_)
                     return;
                 self->view_ = std::make_shared<ViewHandle>(
-                    self->group_->store, self->group_->members.range(), "ShardGroup", time, &same_member);
+                    self->group_->store, self->group_->members.range(), "ShardGroup", time, &same_member, true);
                 self->follow();
                 self->perform(self->machine_.begin(self->now()));
             });

@@ -32,10 +32,12 @@ constexpr std::chrono::seconds answer_limit{5};
 
 } // namespace
 
-ViewReader::ViewReader(std::shared_ptr<Runtime> runtime, KeyRangePtr range, milliseconds refresh, ViewCache::Same same)
+ViewReader::ViewReader(
+    std::shared_ptr<Runtime> runtime, KeyRangePtr range, milliseconds refresh, ViewCache::Same same, bool names_only)
     : runtime_(std::move(runtime))
     , range_(std::move(range))
     , refresh_(refresh)
+    , names_only_(names_only)
     , fork_generation_(fork_generation())
     , cache_(refresh, same)
 {
@@ -170,10 +172,11 @@ void ViewReader::read()
     asked_ = runtime_->now();
     auto const not_after =
         Deadline(asked_ + answer_limit, Deadline::Mark(shared_from_this(), &mark_)).with_one_attempt();
-    core_->backend().inspect(range_, not_after, [weak = weak_from_this(), asked = asked_](InspectReply&& reply) {
-        if (auto const self = weak.lock(); self && self->core_)
-            self->answered(std::move(reply), asked);
-    });
+    core_->backend().inspect(
+        {range_, not_after, names_only_}, [weak = weak_from_this(), asked = asked_](InspectReply&& reply) {
+            if (auto const self = weak.lock(); self && self->core_)
+                self->answered(std::move(reply), asked);
+        });
 }
 
 void ViewReader::answered(InspectReply reply, Instant asked)
@@ -292,7 +295,7 @@ void ViewReader::abandon() noexcept
 
 ViewHandle::ViewHandle(
     std::shared_ptr<engine::Handle> store, KeyRangePtr range, char const* where, milliseconds refresh,
-    ViewCache::Same same)
+    ViewCache::Same same, bool names_only)
     : store_(std::move(store))
 {
     if (refresh < shortest_refresh || refresh > longest_refresh)
@@ -300,7 +303,7 @@ ViewHandle::ViewHandle(
             std::string(where) + "::refresh is " + std::to_string(refresh.count()) + " ms: must be from " +
             std::to_string(shortest_refresh.count()) + " ms to " + std::to_string(longest_refresh.count()) + " ms");
     auto const& core = store_->core();
-    reader_ = std::make_shared<ViewReader>(core->runtime(), std::move(range), refresh, same);
+    reader_ = std::make_shared<ViewReader>(core->runtime(), std::move(range), refresh, same, names_only);
     if (core->same_process())
         core->runtime()->strand().execute([reader = reader_, core] { reader->begin(core); });
     else

@@ -35,8 +35,10 @@ public:
     /** Completes the handler of the user, and does nothing else. */
     using Notify = OneShot<void(engine::Known, error_code, ViewSnapshot&&)>;
 
+    /** @param names_only  as `InspectRequest::names_only` */
     ViewReader(
-        std::shared_ptr<Runtime> runtime, KeyRangePtr range, std::chrono::milliseconds refresh, ViewCache::Same same);
+        std::shared_ptr<Runtime> runtime, KeyRangePtr range, std::chrono::milliseconds refresh, ViewCache::Same same,
+        bool names_only);
 
     // -- any thread --
 
@@ -88,6 +90,7 @@ private:
     std::shared_ptr<Runtime> const runtime_;
     KeyRangePtr const range_;
     Clock::duration const refresh_;
+    bool const names_only_;
     std::uint64_t const fork_generation_;
     /// written on the strand; an unwritten request reads it
     RequestMark mark_;
@@ -122,10 +125,11 @@ class ViewHandle
 {
 public:
     /** Begins the reading.
+     *  @param names_only  as `InspectRequest::names_only`
      *  @throws std::invalid_argument naming the field `where` and the rule for `refresh` */
     ViewHandle(
         std::shared_ptr<engine::Handle> store, KeyRangePtr range, char const* where, std::chrono::milliseconds refresh,
-        ViewCache::Same same);
+        ViewCache::Same same, bool names_only = false);
     ViewHandle(ViewHandle const&) = delete;
     ViewHandle& operator=(ViewHandle const&) = delete;
     ~ViewHandle();

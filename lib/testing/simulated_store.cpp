@@ -122,9 +122,10 @@ public:
     {
         ask<ReadyReply>([](Instant) { return Ready{}; }, std::move(handler));
     }
-    void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
+    void inspect(InspectRequest request, ReplyHandler<InspectReply> handler) override
     {
-        ask<InspectReply>([&](Instant now) { return state_->domain->inspect(*range, now); }, std::move(handler));
+        ask<InspectReply>(
+            [&](Instant now) { return state_->domain->inspect(*request.range, now); }, std::move(handler));
     }
     void list(ListRequest request, ReplyHandler<ListReply> handler) override
     {

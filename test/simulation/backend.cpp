@@ -106,7 +106,7 @@ public:
     {
         process_.on_strand([handler = std::move(handler)]() mutable { std::move(handler)(Ready{}); });
     }
-    void inspect(KeyRangePtr, Deadline, ReplyHandler<InspectReply> handler) override
+    void inspect(InspectRequest, ReplyHandler<InspectReply> handler) override
     {
         process_.on_strand([handler = std::move(handler)]() mutable { std::move(handler)(std::vector<KeyState>()); });
     }

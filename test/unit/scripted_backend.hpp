@@ -90,10 +90,10 @@ public:
     {
         readies.push_back({std::move(not_after), std::move(handler)});
     }
-    void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
+    void inspect(InspectRequest request, ReplyHandler<InspectReply> handler) override
     {
         if (answers_inspections) {
-            inspections.push_back({std::move(range), std::move(handler)});
+            inspections.push_back({std::move(request.range), std::move(handler)});
             return;
         }
         runtime_->post([handler = std::move(handler)]() mutable {

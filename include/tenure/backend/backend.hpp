@@ -264,6 +264,16 @@ struct WithdrawRequest {
     std::chrono::milliseconds reuse_after{};
 };
 
+/** Asks for the state of each key of a range. */
+struct InspectRequest {
+    /// the keys
+    KeyRangePtr range;
+    /// a request that is still unwritten at this deadline is answered `Failure::dropped`
+    Deadline not_after;
+    /// The engine reads only whether the kind of a state is `free`. A store that saves requests or bytes leaves out
+    /// the rest: which other kind, holder, ttl and token. Another store ignores this
+    bool names_only = false;
+};
 /// the reply to `Backend::inspect`: the state of each key
 using InspectReply = std::variant<std::vector<KeyState>, Failure>;
 
@@ -470,8 +480,7 @@ public:
     virtual void ready(backend::Deadline not_after, backend::ReplyHandler<backend::ReadyReply> handler) = 0;
 
     /** Reports the state of each key of the range, in the order of the range. Nothing is written. */
-    virtual void
-    inspect(KeyRangePtr range, backend::Deadline not_after, backend::ReplyHandler<backend::InspectReply> handler) = 0;
+    virtual void inspect(backend::InspectRequest request, backend::ReplyHandler<backend::InspectReply> handler) = 0;
 
     /** Lists keys that begin with a text: at least all that are held, resting or kept; keys of other programs may be
      * among them. The caller pays for the search, which may read the whole store; it never blocks a server for long.

@@ -64,8 +64,9 @@ public:
     [[nodiscard]] backend::WithdrawReply withdraw(KeyRangePtr const& range, std::string const& owner);
     /** Asks whether the store can be used. */
     [[nodiscard]] backend::ReadyReply ready();
-    /** Returns the state of each key. */
-    [[nodiscard]] backend::InspectReply inspect(KeyRangePtr const& range);
+    /** Returns the state of each key.
+     *  @param names_only  as `InspectRequest::names_only` */
+    [[nodiscard]] backend::InspectReply inspect(KeyRangePtr const& range, bool names_only = false);
     /** Evicts the owner from a key, in the name "operator". */
     [[nodiscard]] backend::EvictReply evict(KeyRangePtr const& range, std::uint32_t index, std::string const& owner);
     /** Lists the keys with the prefix. */

@@ -80,9 +80,9 @@ public:
     {
         etcd::ready(cluster_, not_after, std::move(handler));
     }
-    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
+    void inspect(InspectRequest request, ReplyHandler<InspectReply> handler) override
     {
-        etcd::inspect(cluster_, std::move(range), not_after).start(std::move(handler));
+        etcd::inspect(cluster_, std::move(request)).start(std::move(handler));
     }
     void list(ListRequest request, ReplyHandler<ListReply> handler) override
     {

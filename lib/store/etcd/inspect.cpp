@@ -109,8 +109,10 @@ void restart_ttl(ClusterContext& cluster, Lease const& lease)
 
 } // namespace
 
-store::Request<InspectReply> inspect(ClusterPtr cluster, KeyRangePtr range, Deadline not_after)
+store::Request<InspectReply> inspect(ClusterPtr cluster, InspectRequest request)
 {
+    auto const& range = request.range;
+    auto const& not_after = request.not_after;
     // a lock may be held in places, whatever the range says
     if (!range->numbered) {
         auto places = as_step(inspect_places(cluster, range, not_after));
@@ -124,12 +126,12 @@ store::Request<InspectReply> inspect(ClusterPtr cluster, KeyRangePtr range, Dead
     std::vector<LeaseId> leases;
     std::vector<std::uint32_t> leased;
     for (std::optional<Keys> keys = whole(*range); keys;) {
-        auto read = read_page(cluster, *range, *keys, false, not_after);
+        auto read = read_page(cluster, *range, *keys, request.names_only, not_after);
         auto const page = co_await read;
         for (auto const& entry : page.found)
             if (auto const index = index_of(*range, entry.key)) {
                 states[*index] = state_of(entry, *index);
-                if (entry.lease != 0 && leased.size() < most_leases_inspected) {
+                if (entry.lease != 0 && !request.names_only && leased.size() < most_leases_inspected) {
                     leased.push_back(*index);
                     leases.push_back(entry.lease);
                 }

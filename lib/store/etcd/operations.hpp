@@ -26,7 +26,7 @@ void claim(ClusterPtr const& cluster, ClaimRequest request, ReplyHandler<ClaimRe
 
 /** Reads the owner of each key of the range, page by page; then the remaining times of up to 1,000 leases, one by one.
  */
-[[nodiscard]] store::Request<InspectReply> inspect(ClusterPtr cluster, KeyRangePtr range, Deadline not_after);
+[[nodiscard]] store::Request<InspectReply> inspect(ClusterPtr cluster, InspectRequest request);
 
 /** Reads the names of the keys with the prefix, page by page. */
 [[nodiscard]] store::Request<ListReply> list(ClusterPtr cluster, ListRequest request);

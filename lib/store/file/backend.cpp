@@ -78,9 +78,9 @@ public:
     {
         start(&file::ready, std::move(not_after), std::move(handler));
     }
-    void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
+    void inspect(InspectRequest request, ReplyHandler<InspectReply> handler) override
     {
-        start(&file::inspect, std::move(range), std::move(handler));
+        start(&file::inspect, std::move(request.range), std::move(handler));
     }
     void list(ListRequest request, ReplyHandler<ListReply> handler) override
     {

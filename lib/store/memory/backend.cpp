@@ -100,9 +100,9 @@ public:
     }
     void leave_line(KeyRangePtr range) override { domain_->leave_line(*range, name_); }
     void ready(Deadline, ReplyHandler<ReadyReply> handler) override { reply(ReadyReply(Ready{}), std::move(handler)); }
-    void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
+    void inspect(InspectRequest request, ReplyHandler<InspectReply> handler) override
     {
-        reply(InspectReply(domain_->inspect(*range, runtime_->now())), std::move(handler));
+        reply(InspectReply(domain_->inspect(*request.range, runtime_->now())), std::move(handler));
     }
     void list(ListRequest request, ReplyHandler<ListReply> handler) override
     {

@@ -63,9 +63,9 @@ public:
     {
         postgresql::ready(client_, std::move(not_after)).start(std::move(handler));
     }
-    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
+    void inspect(InspectRequest request, ReplyHandler<InspectReply> handler) override
     {
-        postgresql::inspect(client_, std::move(range), std::move(not_after)).start(std::move(handler));
+        postgresql::inspect(client_, std::move(request)).start(std::move(handler));
     }
     void list(ListRequest request, ReplyHandler<ListReply> handler) override
     {

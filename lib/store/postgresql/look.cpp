@@ -60,8 +60,9 @@ store::Request<ReadyReply> ready(ClientPtr client, Deadline not_after)
         true);
 }
 
-store::Request<InspectReply> inspect(ClientPtr client, KeyRangePtr range, Deadline not_after)
+store::Request<InspectReply> inspect(ClientPtr client, InspectRequest request)
 {
+    auto const& range = request.range;
     std::vector<KeyState> states(range->count);
     for (std::uint32_t i = 0; i < range->count; ++i)
         states[i].index = i;
@@ -69,7 +70,7 @@ store::Request<InspectReply> inspect(ClientPtr client, KeyRangePtr range, Deadli
         KeyRange part = *range;
         part.first += begin;
         part.count = std::min(page, range->count - begin);
-        auto query = client->query("SELECT * FROM tenure.look($1, $2, $3, $4)", values_of(part), not_after);
+        auto query = client->query("SELECT * FROM tenure.look($1, $2, $3, $4)", values_of(part), request.not_after);
         query.keys = part.count;
         auto asking = ask(client, std::move(query));
         asking.on_failure(not_written);

@@ -32,7 +32,7 @@ void renew(ClientPtr const& client, std::vector<RenewRequest> requests, RenewHan
 /** Asks whether this user may call the functions. */
 [[nodiscard]] store::Request<ReadyReply> ready(ClientPtr client, Deadline not_after);
 /** Page by page, like `list`. */
-[[nodiscard]] store::Request<InspectReply> inspect(ClientPtr client, KeyRangePtr range, Deadline not_after);
+[[nodiscard]] store::Request<InspectReply> inspect(ClientPtr client, InspectRequest request);
 [[nodiscard]] store::Request<ListReply> list(ClientPtr client, ListRequest request);
 /** Examines the server for leases of this ttl. */
 [[nodiscard]] store::Request<Findings> examine(ClientPtr client, std::chrono::milliseconds ttl, Deadline not_after);

@@ -122,9 +122,9 @@ public:
         redis::ready_to_vote(server_, not_after).start(std::move(handler));
     }
 
-    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
+    void inspect(InspectRequest request, ReplyHandler<InspectReply> handler) override
     {
-        redis::inspect(server_, std::move(range), not_after).start(std::move(handler));
+        redis::inspect(server_, std::move(request)).start(std::move(handler));
     }
 
     void list(ListRequest request, ReplyHandler<ListReply> handler) override
@@ -142,9 +142,9 @@ public:
         redis::claim_vote(server_, std::move(request), std::move(handler));
     }
 
-    void inspect_with_tokens(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
+    void inspect_with_tokens(InspectRequest request, ReplyHandler<InspectReply> handler) override
     {
-        redis::inspect(server_, std::move(range), not_after, true).start(std::move(handler));
+        redis::inspect(server_, std::move(request), true).start(std::move(handler));
     }
 
     void accept_token(TokenRequest request, ReplyHandler<TokenReply> handler) override

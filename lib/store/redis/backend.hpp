@@ -68,9 +68,9 @@ public:
     }
 
     /** As `inspect`, with the last token that a majority has granted for each key. */
-    virtual void inspect_with_tokens(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
+    virtual void inspect_with_tokens(InspectRequest request, ReplyHandler<InspectReply> handler)
     {
-        inspect(std::move(range), not_after, std::move(handler));
+        inspect(std::move(request), std::move(handler));
     }
 
     /** Accepts the token in one step, if the key has the owner and the token is greater than every token known to the

@@ -26,8 +26,9 @@ constexpr std::size_t reply_bytes_of_places = 1024 * std::size_t{700};
 
 } // namespace
 
-store::Request<InspectReply> inspect(ServerPtr server, KeyRangePtr range, Deadline not_after, bool with_tokens)
+store::Request<InspectReply> inspect(ServerPtr server, InspectRequest request, bool with_tokens)
 {
+    auto const& range = request.range;
     std::vector<KeyState> keys;
     keys.reserve(range->count);
     do {
@@ -42,7 +43,7 @@ store::Request<InspectReply> inspect(ServerPtr server, KeyRangePtr range, Deadli
             call.keys = encode_fence_keys(*range, first, count);
             call.values.add("1");
         }
-        call.not_after = not_after;
+        call.not_after = request.not_after;
         call.reply_bytes = count * reply_bytes_per_key + reply_bytes_of_places + 1024;
         auto read = call_script(server, std::move(call));
         auto const outcome = co_await read;

@@ -39,8 +39,7 @@ inline constexpr std::uint32_t keys_per_inspection = 512;
 
 /** Reads the holders of the range, page by page.
  *  @param with_tokens  reads the last token of each key from its fence key */
-[[nodiscard]] store::Request<InspectReply>
-inspect(ServerPtr server, KeyRangePtr range, Deadline not_after, bool with_tokens = false);
+[[nodiscard]] store::Request<InspectReply> inspect(ServerPtr server, InspectRequest request, bool with_tokens = false);
 
 /** Scans the names of the server's keys, with the prefix as the pattern: `SCAN`, a thousand keys at a time. */
 [[nodiscard]] store::Request<ListReply> list(ServerPtr server, ListRequest request);

@@ -81,9 +81,9 @@ public:
                 handler(why == nullptr ? ReadyReply(Ready{}) : ReadyReply(*why));
             });
     }
-    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
+    void inspect(InspectRequest request, ReplyHandler<InspectReply> handler) override
     {
-        zookeeper::inspect(ensemble_, std::move(range), not_after).start(std::move(handler));
+        zookeeper::inspect(ensemble_, std::move(request)).start(std::move(handler));
     }
     void list(ListRequest request, ReplyHandler<ListReply> handler) override
     {

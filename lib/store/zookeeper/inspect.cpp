@@ -28,8 +28,10 @@ void describe_holder(KeyState& state, Response const& read)
 
 } // namespace
 
-store::Request<InspectReply> inspect(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after)
+store::Request<InspectReply> inspect(EnsemblePtr ensemble, InspectRequest request)
 {
+    auto const& range = request.range;
+    auto const& not_after = request.not_after;
     if (range->shares) {
         auto places = as_step(inspect_places(ensemble, range, not_after));
         auto reply = co_await places;
@@ -38,7 +40,7 @@ store::Request<InspectReply> inspect(EnsemblePtr ensemble, KeyRangePtr range, De
     auto const nodes = ensemble->nodes(*range);
     auto const session = ensemble->query_session();
     auto const use = session->use();
-    auto connection = connect(session, std::move(not_after));
+    auto connection = connect(session, not_after);
     if (auto const why = co_await connection)
         co_return *why;
 
@@ -48,23 +50,29 @@ store::Request<InspectReply> inspect(EnsemblePtr ensemble, KeyRangePtr range, De
     if (listed.code != ZOK && listed.code != ZNONODE)
         co_return ensemble->failure(listed, range->describe());
 
+    std::vector<KeyState> states(range->count);
+    for (std::uint32_t i = 0; i < range->count; ++i)
+        states[i].index = i;
     // indexes of the keys that have a node
     std::vector<std::uint32_t> present;
     for (auto const& name : listed.children)
-        if (auto const index = nodes.index_of(name))
+        if (auto const index = nodes.index_of(name)) {
+            states[*index].kind = KeyState::Kind::held;
             present.push_back(*index);
+        }
+    if (request.names_only && range->numbered)
+        co_return std::move(states);
     auto read = store::all_of<Response>(present.size(), [&](std::size_t i, ResponseHandler handler) {
         session->ask({Request::Kind::get, nodes.path(present[i])}, std::move(handler));
     });
     auto const holders = co_await read;
 
-    std::vector<KeyState> states(range->count);
-    for (std::uint32_t i = 0; i < range->count; ++i)
-        states[i].index = i;
     for (std::size_t i = 0; i < holders.size(); ++i)
         if (holders[i].code == ZOK)
             describe_holder(states[present[i]], holders[i]);
-        else if (holders[i].code != ZNONODE)
+        else if (holders[i].code == ZNONODE)
+            states[present[i]].kind = KeyState::Kind::free;
+        else
             co_return ensemble->failure(holders[i], range->describe());
     if (!range->numbered && states.front().kind == KeyState::Kind::free) {
         auto places = as_step(inspect_places(ensemble, shared_key(range->prefix), not_after));

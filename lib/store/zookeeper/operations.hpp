@@ -38,7 +38,7 @@ void release(EnsemblePtr const& ensemble, ReleaseRequest request, ReplyHandler<R
 [[nodiscard]] store::Request<WithdrawReply> withdraw(EnsemblePtr ensemble, WithdrawRequest request);
 
 /** Reads the children of the range's parent, and their contents. */
-[[nodiscard]] store::Request<InspectReply> inspect(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after);
+[[nodiscard]] store::Request<InspectReply> inspect(EnsemblePtr ensemble, InspectRequest request);
 
 /** Reads the nodes below the chroot, and their children. */
 [[nodiscard]] store::Request<ListReply> list(EnsemblePtr ensemble, ListRequest request);

@@ -177,7 +177,7 @@ void QueuedClient::ready(Deadline, ReplyHandler<ReadyReply> handler)
     refuse(std::move(handler));
 }
 
-void QueuedClient::inspect(KeyRangePtr, Deadline, ReplyHandler<InspectReply> handler)
+void QueuedClient::inspect(InspectRequest, ReplyHandler<InspectReply> handler)
 {
     refuse(std::move(handler));
 }

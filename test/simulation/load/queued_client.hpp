@@ -52,7 +52,7 @@ public:
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override;
     [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override;
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override;
-    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override;
+    void inspect(InspectRequest request, ReplyHandler<InspectReply> handler) override;
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override;
     void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override;
     void on_reachable(std::function<void()>) override {}

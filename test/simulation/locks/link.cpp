@@ -166,10 +166,13 @@ public:
     {
         ask<ReadyReply>({}, [](memory::Domain&, Instant, memory::StoreName) { return Ready{}; }, std::move(handler));
     }
-    void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
+    void inspect(InspectRequest request, ReplyHandler<InspectReply> handler) override
     {
         ask<InspectReply>(
-            {}, [range](memory::Domain& domain, Instant now, memory::StoreName) { return domain.inspect(*range, now); },
+            {},
+            [range = std::move(request.range)](memory::Domain& domain, Instant now, memory::StoreName) {
+                return domain.inspect(*range, now);
+            },
             std::move(handler));
     }
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override

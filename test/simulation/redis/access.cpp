@@ -127,9 +127,9 @@ public:
     {
         backend_->ready(std::move(not_after), std::move(handler));
     }
-    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
+    void inspect(InspectRequest request, ReplyHandler<InspectReply> handler) override
     {
-        backend_->inspect(std::move(range), not_after, std::move(handler));
+        backend_->inspect(std::move(request), std::move(handler));
     }
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {

@@ -91,10 +91,11 @@ public:
     {
         ask<ReadyReply>(std::move(not_after), [](Instant) { return Ready{}; }, std::move(handler));
     }
-    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
+    void inspect(InspectRequest request, ReplyHandler<InspectReply> handler) override
     {
         ask<InspectReply>(
-            not_after, [node = node_, range](Instant now) { return node->server.inspect(*range, now); },
+            request.not_after,
+            [node = node_, range = request.range](Instant now) { return node->server.inspect(*range, now); },
             std::move(handler));
     }
     void accept_token(redis::TokenRequest request, ReplyHandler<redis::TokenReply> handler) override

@@ -189,11 +189,11 @@ public:
         redis::ready(slots_->at(0).follows, not_after).start(std::move(handler));
     }
 
-    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
+    void inspect(InspectRequest request, ReplyHandler<InspectReply> handler) override
     {
-        auto const slot = shared_slot(*range);
-        auto steps = slot ? redis::inspect(node_of(*slots_, *range, *slot), range, not_after)
-                          : multi_slot_inspect(slots_, range, not_after);
+        auto const slot = shared_slot(*request.range);
+        auto steps = slot ? redis::inspect(node_of(*slots_, *request.range, *slot), request)
+                          : multi_slot_inspect(slots_, request);
         std::move(steps).start(std::move(handler));
     }
 

@@ -17,9 +17,9 @@
 namespace tenure::redis
 {
 
-store::Request<InspectReply>
-multi_slot_inspect(std::shared_ptr<SlotContexts> slots, KeyRangePtr range, Deadline not_after)
+store::Request<InspectReply> multi_slot_inspect(std::shared_ptr<SlotContexts> slots, InspectRequest request)
 {
+    auto const& range = request.range;
     std::vector<KeyState> keys(range->count);
     for (std::uint32_t next = 0; next < range->count;) {
         auto const part = part_of(range, next, keys_per_inspection);
@@ -27,7 +27,7 @@ multi_slot_inspect(std::shared_ptr<SlotContexts> slots, KeyRangePtr range, Deadl
         std::optional<InspectReply> failure;
         auto read = store::gather(slots->runtime(), Instant::max(), [&](auto const& reply_to) {
             for (auto index = part.first; index < part.end(); ++index)
-                inspect(slots->of(*range, index).follows, single_key(range, index), not_after)
+                inspect(slots->of(*range, index).follows, {single_key(range, index), request.not_after})
                     .start(reply_to([&, index](InspectReply&& reply) {
                         if (auto* const states = std::get_if<std::vector<KeyState>>(&reply)) {
                             keys[index] = std::move(states->front());

@@ -29,7 +29,7 @@ multi_slot_withdraw(std::shared_ptr<SlotContexts> slots, WithdrawRequest request
 
 /** Describes the keys of a spread range: many at a time, one call per key. */
 [[nodiscard]] store::Request<InspectReply>
-multi_slot_inspect(std::shared_ptr<SlotContexts> slots, KeyRangePtr range, Deadline not_after);
+multi_slot_inspect(std::shared_ptr<SlotContexts> slots, InspectRequest request);
 
 /** Examines each master as `examine` does for one server, and checks that all hash slots are served. */
 [[nodiscard]] store::Request<Findings> examine_cluster(

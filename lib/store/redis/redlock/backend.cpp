@@ -70,9 +70,9 @@ public:
         redlock::ready(quorum_, not_after, std::move(handler));
     }
 
-    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
+    void inspect(InspectRequest request, ReplyHandler<InspectReply> handler) override
     {
-        redlock::inspect(quorum_, std::move(range), not_after).start(std::move(handler));
+        redlock::inspect(quorum_, std::move(request)).start(std::move(handler));
     }
 
     void list(ListRequest request, ReplyHandler<ListReply> handler) override

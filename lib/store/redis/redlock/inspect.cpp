@@ -89,14 +89,16 @@ KeyAccount account_of(Votes<InspectReply> const& votes, std::uint32_t index)
 
 } // namespace
 
-store::Request<InspectReply> inspect(QuorumPtr quorum, KeyRangePtr range, Deadline not_after)
+store::Request<InspectReply> inspect(QuorumPtr quorum, InspectRequest request)
 {
+    auto const& range = request.range;
+    auto const inspects =
+        request.names_only ? &redis::VoterBackend::inspect : &redis::VoterBackend::inspect_with_tokens;
     Votes<InspectReply> votes(quorum->size());
-    auto look = store::gather(quorum->runtime(), not_after.at(), [&](auto const& reply_to) {
+    auto look = store::gather(quorum->runtime(), request.not_after.at(), [&](auto const& reply_to) {
         for (std::size_t node = 0; node < quorum->size(); ++node)
-            quorum->nodes()[node]->inspect_with_tokens(range, not_after, reply_to([&votes, node](InspectReply&& reply) {
-                                                           votes.cast(node, std::move(reply));
-                                                       }));
+            (quorum->nodes()[node].get()->*inspects)(
+                request, reply_to([&votes, node](InspectReply&& reply) { votes.cast(node, std::move(reply)); }));
     });
     co_await look;
     if (votes.count<std::vector<KeyState>>() < quorum->majority())

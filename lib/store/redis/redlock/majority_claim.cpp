@@ -106,7 +106,7 @@ void MajorityClaim::look()
     looks_ = Votes<InspectReply>(quorum_->size());
     for (std::size_t node = 0; node < quorum_->size(); ++node)
         quorum_->nodes()[node]->inspect(
-            request_.range, until_, [self = shared_from_this(), node, round, began](InspectReply reply) {
+            {request_.range, until_}, [self = shared_from_this(), node, round, began](InspectReply reply) {
                 if (self->round_ == round && self->phase_ == Phase::looking)
                     self->looked(node, std::move(reply), began);
             });

@@ -31,7 +31,7 @@ void withdraw(QuorumPtr const& quorum, WithdrawRequest request, ReplyHandler<Wit
 void evict(QuorumPtr const& quorum, EvictRequest request, ReplyHandler<EvictReply> handler);
 
 /** Describes each key by the reports of a majority. */
-[[nodiscard]] store::Request<InspectReply> inspect(QuorumPtr quorum, KeyRangePtr range, Deadline not_after);
+[[nodiscard]] store::Request<InspectReply> inspect(QuorumPtr quorum, InspectRequest request);
 
 /** Lists the keys of the nodes that answer, if they are a majority. */
 [[nodiscard]] store::Request<ListReply> list(QuorumPtr quorum, ListRequest request);

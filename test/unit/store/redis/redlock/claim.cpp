@@ -443,7 +443,7 @@ TEST_CASE("timers that never ring own no claim and no look", "[redlock]")
     }
     SECTION("while another process looks in")
     {
-        quorum->backend->inspect(request.range, quorum->runtime->now() + 1s, [owned](InspectReply const&) {});
+        quorum->backend->inspect({request.range, quorum->runtime->now() + 1s}, [owned](InspectReply const&) {});
     }
     REQUIRE(quorum->runtime->timers() > 0);
     REQUIRE(owned.use_count() > 1);
@@ -521,7 +521,7 @@ TEST_CASE("another program's key shows when a majority of the servers will be fr
     ScriptedQuorum quorum(5);
     std::optional<InspectReply> reply;
     quorum.backend->inspect(
-        named_key("lock"), quorum.runtime->now() + 10s, [&reply](InspectReply given) { reply = std::move(given); });
+        {named_key("lock"), quorum.runtime->now() + 10s}, [&reply](InspectReply given) { reply = std::move(given); });
     std::optional<std::chrono::milliseconds> const left[] = {900ms, 300ms, std::nullopt, 500ms};
     for (std::size_t node = 0; node < 4; ++node) {
         std::vector<KeyState> seen(1);

@@ -59,9 +59,9 @@ public:
     {
         readies.emplace_back(std::move(not_after), std::move(handler));
     }
-    void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
+    void inspect(InspectRequest request, ReplyHandler<InspectReply> handler) override
     {
-        looks.emplace_back(std::move(range), std::move(handler));
+        looks.emplace_back(std::move(request.range), std::move(handler));
     }
     void accept_token(redis::TokenRequest request, ReplyHandler<redis::TokenReply> handler) override
     {
