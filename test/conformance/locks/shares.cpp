@@ -314,7 +314,7 @@ TEST_CASE("a MultiLock waits for a fair lock in its place, and holds nothing beh
     all.take(1, all.fair(1));
     all.wait(2, all.fair(2), 2);
     std::optional<LeaseSet> set;
-    // a try overtakes nobody, and leaves no place
+    // a try overtakes no waiter, and leaves no place
     std::optional<bool> tried;
     locks.async_try_acquire(all.lifetime.guard(
         [&](error_code error, std::optional<LeaseSet> granted) { tried = error || granted.has_value(); }));

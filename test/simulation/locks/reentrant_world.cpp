@@ -194,8 +194,7 @@ void ReentrantWorld::ask(Place& place)
     bool const follows = held || !place.asking.empty();
     bool const deadlock = writes && follows && !place.writes && !lost;
     bool const sure_deadlock = deadlock && time_.now() > place.may_write_until;
-    auto const refused_for_ttl =
-        held && !lost && !deadlock && options.ttl && options.ttl != place.holds.front().ttl();
+    auto const refused_for_ttl = held && !lost && !deadlock && options.ttl && options.ttl != place.holds.front().ttl();
     if (!follows) {
         if (place.writes && !place.granted)
             place.may_write_until = time_.now() + late_claim;
@@ -399,10 +398,11 @@ void ReentrantWorld::finish()
         auto const asking = std::make_shared<Place::Asking>();
         asking->ends_at = Instant::max();
         place.writes = place.key == sides;
-        place.locks.back().async_acquire(*place.holder, 5s, [this, &place, asking](error_code error, ReentrantLease hold) {
-            expect(!error, "L1: a free key is not granted");
-            asked(place, *asking, error, std::move(hold));
-        });
+        place.locks.back().async_acquire(
+            *place.holder, 5s, [this, &place, asking](error_code error, ReentrantLease hold) {
+                expect(!error, "L1: a free key is not granted");
+                asked(place, *asking, error, std::move(hold));
+            });
         time_.run_for(100ms);
         expect(place.holds.size() == 1, "L1: a free key is not granted at once");
         place.holds.clear();

@@ -16,7 +16,7 @@ namespace tenure::redis::redisson
 
 /** Deletes the key if it has the owner, and tells the waiters of all clients.
  *
- *  KEYS: the key. ARGV: the owner, the channel ("-": the caller publishes, "": nobody is told), and for a quarantine
+ *  KEYS: the key. ARGV: the owner, the channel ("-": the caller publishes, "": no message), and for a quarantine
  * the resting value and ms. Answers as `scripts::release`, with "0" as the message. */
 [[nodiscard]] Script const& leave();
 /** As `leave` with SPUBLISH. */
