@@ -60,6 +60,7 @@ set(TENURE_PUBLIC_HEADERS
     stores/endpoint.hpp
     stores/etcd.hpp
     stores/file.hpp
+    stores/lock_layout.hpp
     stores/memory.hpp
     stores/postgresql.hpp
     stores/redis.hpp

@@ -154,6 +154,7 @@ target_sources(
     store/redis/redlock/token_agreement.cpp
     store/redis/redlock/watch.cpp
     store/redis/scripts/plain_form.cpp
+    store/redis/scripts/redisson.cpp
     store/redis/scripts/release_replies.cpp
     store/redis/scripts/release_scripts.cpp
     store/redis/scripts/script.cpp

@@ -44,7 +44,8 @@ namespace tenure
  *
  *  `redis`, `rediss`, `redis+unix` and those with `+sentinel` take `replicas=k` and `replicas_within=50ms`: only what k
  * replicas have acknowledged counts as granted or renewed (see ReplicaAcknowledgement). They and those with `+cluster`
- * take `delay_after_failover=true`, which closes claims for a while after a failover (see RedisConfig).
+ * take `delay_after_failover=true`, which closes claims for a while after a failover (see RedisConfig), and
+ * `lock_layout=redisson`, which shares the keys of locks with Redisson's clients (see LockLayout).
  *
  *  The hosts of a `+sentinel` URL are sentinels (default port 26379). They have options of their own: `sentinel_user=`,
  *  `sentinel_password=`, `sentinel_tls=true` or `false`, `sentinel_tls_ca=` and so on. TLS options that are

@@ -37,6 +37,9 @@ namespace tenure
  *  - After a loss, acquisitions of that holder end with errc::lease_lost until all ReentrantLeases of the lost lease
  * are gone: a nested call must not get a new lease while an outer call relies on the old one.
  *  - A further acquisition must use the ttl of the lease, else it ends with std::errc::invalid_argument.
+ *  - Of the two sides of a ReadWriteLock a holder may read while it reads, also if a writer waits, and read or write
+ *    while it writes; it keeps the writer's token. To write while it reads, or asks to read, ends with
+ *    errc::would_deadlock. A lock of another kind on the same key, such as a plain one beside a fair one, ends so, too.
  *  - With Order::checked an acquisition ends with errc::out_of_order if the holder holds a key of this store above this
  *    one, and with errc::would_deadlock if it holds this key by a `Lock`. The log and `Store::diagnostics()` have the
  *    details.
@@ -52,6 +55,14 @@ class TENURE_API ReentrantLock : public Acquirable<ReentrantLock, ReentrantLease
 public:
     /** @throws std::invalid_argument naming field, value and rule, before any I/O */
     ReentrantLock(Store store, LockConfig config);
+    /** A lock that exists, such as a side of a `ReadWriteLock`. Both sides with one holder share its ReentrantLeases:
+     *
+     *  @code
+     *  tenure::ReentrantLock const reading(prices.read_lock());
+     *  tenure::ReentrantLock const writing(prices.write_lock());
+     *  @endcode
+     */
+    explicit ReentrantLock(Lock lock) noexcept;
 
     /** Where handlers run that have no executor of their own. */
     [[nodiscard]] executor_type get_executor() const noexcept { return lock_.get_executor(); }

@@ -31,6 +31,12 @@ std::string text(milliseconds time)
     return std::to_string(time.count()) + " ms";
 }
 
+/** True if a lease on this share is as good as one on the other: the same one, or alone on the key. */
+bool covers(std::optional<Share> const& share, std::optional<Share> const& other) noexcept
+{
+    return share == other || (share && other && share->exclusive());
+}
+
 /** True unless the lock would always refuse these options. */
 bool can_work(EngineLock const& lock, AcquireOptions const& options, bool is_try)
 {
@@ -130,12 +136,23 @@ std::optional<Refusal> HeldKey::refuse(EngineLock const& lock, std::optional<mil
     if (lost())
         return refuse_after_loss();
     bool const any = held_ || !waiters_.empty();
+    if (any && !covers(share(), lock.target().share()))
+        return Refusal{
+            make_error_code(errc::would_deadlock),
+            lock.key() + " was not acquired: the holder " + (held_ ? "holds it" : "asks for it") +
+                " by a lock of another kind, such as for reading, so the call would wait for itself; to write, begin "
+                "with the write lock, or release the other one first"};
     if (any && ttl && *ttl != ttl_)
         return Refusal{
             make_error_code(boost::system::errc::invalid_argument),
             "AcquireOptions::ttl is " + text(*ttl) + ": the holder " + (held_ ? "holds " : "asks for ") + lock.key() +
                 " with " + text(ttl_) + ", and further acquisitions share that lease; leave the ttl out"};
     return std::nullopt;
+}
+
+std::optional<Share> const& HeldKey::share() const noexcept
+{
+    return held_ ? grant_.lock()->share : waiters_.front().lock.target().share();
 }
 
 ReentrantLease HeldKey::reenter(std::shared_ptr<Grant> const& grant)
@@ -146,12 +163,13 @@ ReentrantLease HeldKey::reenter(std::shared_ptr<Grant> const& grant)
     return ReentrantLease(std::move(entry));
 }
 
-void HeldKey::grant(Lease lease, Afterwards& afterwards)
+void HeldKey::grant(Attempt const& attempt, Lease lease, Afterwards& afterwards)
 {
     auto const grant = std::make_shared<Grant>();
     grant->lease = std::move(lease);
     grant->key = shared_from_this();
     grant->runtime = waiters_.front().lock.core()->runtime();
+    grant->share = attempt.share;
     grant_ = grant;
     held_ = true;
     holder_->note(store_, key_, true);
@@ -232,7 +250,10 @@ void HeldKey::wait(EngineLock const& lock, AcquireOptions const& options, bool i
         ttl_ = ttl;
     auto slot = handler.slot();
     auto const now = lock.core()->runtime()->now();
-    waiters_.push_back({++last_id_, lock, std::move(handler), is_try, single ? at_once : engine::later(now, wait)});
+    // a reader takes part in the claim of a writer
+    bool const alike = waiters_.empty() || share() == lock.target().share();
+    auto const& claims = alike ? lock : waiters_.front().lock;
+    waiters_.push_back({++last_id_, claims, std::move(handler), is_try, single ? at_once : engine::later(now, wait)});
     auto const& waiter = waiters_.back();
     // Assigned within the change: after it the handler may run, and its cancellation slot may get another use.
     detail::on_cancel(
@@ -321,6 +342,7 @@ void HeldKey::ask(Waiter const& waiter)
             milliseconds{1}, std::chrono::ceil<milliseconds>(waiter.deadline - waiter.lock.core()->runtime()->now()));
     auto const attempt = std::make_shared<Attempt>();
     attempt->deadline = waiter.deadline;
+    attempt->share = waiter.lock.target().share();
     attempts_.push_back(attempt);
     waiter.lock.async_acquire(
         options, asio::bind_cancellation_slot(
@@ -335,8 +357,8 @@ void HeldKey::answered(AttemptPtr const& attempt, error_code error, Lease lease)
     holder_->change([&](Afterwards& afterwards) {
         bool const asked = std::erase(attempts_, attempt) > 0;
         // includes a grant that came after its cancellation
-        if (!lease.empty() && !waiters_.empty() && !held_ && !releasing_)
-            grant(std::move(lease), afterwards);
+        if (!lease.empty() && !waiters_.empty() && !held_ && !releasing_ && covers(attempt->share, share()))
+            grant(*attempt, std::move(lease), afterwards);
         else if (lease.empty() && asked)
             give_up(*attempt, error, afterwards);
         settle();

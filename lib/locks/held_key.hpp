@@ -8,6 +8,7 @@
 #include "runtime/timer.hpp"
 
 #include <tenure/backend/runtime.hpp>
+#include <tenure/backend/share.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/lease.hpp>
 #include <tenure/options.hpp>
@@ -34,6 +35,8 @@ struct Grant {
     Lease lease;
     std::shared_ptr<HeldKey> key;
     std::shared_ptr<Runtime> runtime;
+    /// what the lease covers
+    std::optional<Share> share;
     /// ReentrantLeases that have not ended; written with the holder's mutex held
     std::atomic<std::uint32_t> depth{0};
 };
@@ -79,6 +82,7 @@ private:
     /** A call that waits for a ReentrantLease. */
     struct Waiter {
         Id id;
+        /// claims for it; covers what it asks for, and has the same share for all waiters
         EngineLock lock;
         Handler handler;
         bool is_try;
@@ -88,6 +92,7 @@ private:
     /** A pending acquisition of the lock. */
     struct Attempt {
         Instant deadline;
+        std::optional<Share> share;
         asio::cancellation_signal cancel;
     };
     using AttemptPtr = std::shared_ptr<Attempt>;
@@ -107,6 +112,8 @@ private:
     };
     using Afterwards = HolderState::Afterwards;
 
+    /** What the lease covers, or the claim for all waiters. One of the two exists. */
+    [[nodiscard]] std::optional<Share> const& share() const noexcept;
     [[nodiscard]] std::optional<Refusal>
     refuse(EngineLock const& lock, std::optional<std::chrono::milliseconds> ttl) const;
     [[nodiscard]] static ReentrantLease reenter(std::shared_ptr<Grant> const& grant);
@@ -121,7 +128,7 @@ private:
     void ask();
     void ask(Waiter const& waiter);
     void answered(AttemptPtr const& attempt, error_code error, Lease lease);
-    void grant(Lease lease, Afterwards& afterwards);
+    void grant(Attempt const& attempt, Lease lease, Afterwards& afterwards);
     void give_up(Attempt const& attempt, error_code error, Afterwards& afterwards);
     /** Cancels acquisitions without waiters. */
     void cancel_attempts();

@@ -44,6 +44,11 @@ ReentrantLock::ReentrantLock(Store store, LockConfig config)
 {
 }
 
+ReentrantLock::ReentrantLock(Lock lock) noexcept
+    : lock_(std::move(lock))
+{
+}
+
 template <class Result>
 void ReentrantLock::start(
     ForHolder const& part, AcquireOptions const& options,

@@ -41,7 +41,10 @@ public:
     void erase(std::string const& key) override { cluster().call({"DEL", key}); }
     std::optional<std::string> value(std::string const& key) override
     {
-        auto const reply = cluster().call({"GET", key});
+        bool const is_hash = cluster().call({"TYPE", key}).text == "hash";
+        auto reply = cluster().call({is_hash ? "HKEYS" : "GET", key});
+        if (is_hash)
+            return reply.elements.empty() ? std::nullopt : std::optional(reply.elements.front().text);
         return reply.is_null() ? std::nullopt : std::optional(reply.text);
     }
 
@@ -80,6 +83,7 @@ private:
     [[nodiscard]] static RedisClusterConfig config()
     {
         RedisClusterConfig config;
+        config.lock_layout = lock_layout();
         // a replica among them: any node can be asked
         for (std::size_t const node : {std::size_t{4}, std::size_t{1}})
             config.seeds.push_back({"127.0.0.1", cluster().port(node)});

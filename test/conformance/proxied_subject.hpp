@@ -5,12 +5,15 @@
 #include "harness/redis_client.hpp"
 
 #include <tenure/conformance/subject.hpp>
+#include <tenure/stores/lock_layout.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -48,6 +51,13 @@ private:
     std::vector<std::unique_ptr<FaultProxy>> proxies_;
 };
 
+/** The layout of locks that TENURE_LOCK_LAYOUT asks for. */
+[[nodiscard]] inline LockLayout lock_layout()
+{
+    char const* const layout = std::getenv("TENURE_LOCK_LAYOUT");
+    return layout != nullptr && std::string_view(layout) == "redisson" ? LockLayout::redisson : LockLayout::tenure;
+}
+
 /** A subject with all keys on one Redis server, which has the only proxy. */
 class OneRedisSubject : public ProxiedSubject
 {
@@ -58,7 +68,14 @@ public:
         client_.call("SET", key, value, "PX", ttl.count());
     }
     void erase(std::string const& key) override { client_.call("DEL", key); }
-    std::optional<std::string> value(std::string const& key) override { return client_.get(key); }
+    std::optional<std::string> value(std::string const& key) override
+    {
+        if (client_.call("TYPE", key).text != "hash")
+            return client_.get(key);
+        // a lock in Redisson's layout
+        auto const fields = client_.call("HKEYS", key).elements;
+        return fields.empty() ? std::nullopt : std::optional(fields.front().text);
+    }
 
 protected:
     explicit OneRedisSubject(std::uint16_t port)

@@ -69,6 +69,7 @@ private:
     {
         RedisConfig config;
         config.port = port;
+        config.lock_layout = lock_layout();
         return redis::make_backend(std::move(runtime), config, redis::socket_streams());
     }
 };

@@ -29,6 +29,12 @@ std::string modes()
     return modes == nullptr ? "keys" : modes;
 }
 
+/** `redisson` is no mode of the proxy: the store keeps locks in that layout. */
+LockLayout layout()
+{
+    return modes().find("redisson") != std::string::npos ? LockLayout::redisson : LockLayout::tenure;
+}
+
 bool looks_like_cluster()
 {
     return modes().find("slots") != std::string::npos;
@@ -104,6 +110,7 @@ private:
         if (looks_like_cluster()) {
             RedisClusterConfig config;
             config.seeds.push_back({"127.0.0.1", port});
+            config.lock_layout = layout();
             // the one node names its own port, and all connections are led to this one
             auto streams =
                 [port, sockets = redis::socket_streams()](std::shared_ptr<Runtime> const& at, RedisConfig const& node) {
@@ -115,6 +122,7 @@ private:
         }
         RedisConfig config;
         config.port = port;
+        config.lock_layout = layout();
         return redis::make_backend(std::move(runtime), config, redis::socket_streams());
     }
 };

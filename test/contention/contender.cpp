@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// One contender for a key that is held in places, until it is stopped.
-//   contender URL KEY KIND MARKS NAME MUTANT     KIND: fair, reader, writer, permit
+// One contender for a key that another program also takes, until it is stopped.
+//   contender URL KEY KIND MARKS NAME MUTANT     KIND: fair, reader, writer, permit, plain, unfenced
 //   contender hold MARKS NAME MILLISECONDS       the command that the lock program of another project runs
 // It writes the file of marks that marks.hpp describes.
 #include "mutants/mutants.hpp"
@@ -46,21 +46,22 @@ public:
     Marks& operator=(Marks const&) = delete;
     ~Marks() { ::close(file_); }
 
-    void hold(std::chrono::milliseconds time) const
+    /** @param token  0: none, or of no consequence */
+    void hold(std::chrono::milliseconds time, std::uint64_t token = 0) const
     {
-        write("in");
+        write("in", token);
         std::this_thread::sleep_for(time);
-        write("out");
+        write("out", token);
     }
 
 private:
-    void write(char const* what) const
+    void write(char const* what, std::uint64_t token) const
     {
         timespec now{};
         ::clock_gettime(CLOCK_MONOTONIC, &now);
         auto const line = name_ + ' ' + what + ' ' +
                           std::to_string(std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec) +
-                          (shares_ ? " 1\n" : " 0\n");
+                          (shares_ ? " 1 " : " 0 ") + std::to_string(token) + "\n";
         if (::write(file_, line.data(), line.size()) != static_cast<::ssize_t>(line.size()))
             throw std::runtime_error("a mark was not written");
     }
@@ -86,6 +87,8 @@ Acquire acquire_from(tenure::Store const& store, std::string const& key, std::st
     }
     if (kind == "permit")
         return with(tenure::Semaphore(store, {.key = key, .permits = 1, .ttl = ttl}));
+    if (kind == "plain" || kind == "unfenced")
+        return with(tenure::Lock(store, {.key = key, .ttl = ttl, .lease = {.fencing = kind == "plain"}}));
     throw std::runtime_error("unknown kind " + std::string(kind));
 }
 
@@ -103,7 +106,7 @@ void contend(char** argument)
     std::minstd_rand random{std::random_device{}()};
     for (;;) {
         auto lease = acquire();
-        marks.hold(std::chrono::milliseconds{1 + random() % 5});
+        marks.hold(std::chrono::milliseconds{1 + random() % 5}, kind == "plain" ? lease.fencing_token() : 0);
         (void)lease.async_release(asio::use_future).get();
         // the others of this store, and those that begin anew, are no slower
         std::this_thread::sleep_for(std::chrono::milliseconds{random() % 3});

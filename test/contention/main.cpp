@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Contends for one key with the locks of another program, and judges the marks of all.
-//   tenure_contention PEER SECONDS [MUTANT]     with a mutant: fails unless two hold the key at the same time
+//   tenure_contention PEER SECONDS [MUTANT]     with a mutant: fails unless two hold the key at the same time, tokens
+//   fall, or, with a
+//                                               peer that only disturbs, a contender ends
 #include "marks.hpp"
 #include "peers.hpp"
 
@@ -47,24 +49,27 @@ int contend(std::string const& peer_name, std::chrono::seconds time, std::string
         ended = !contender.running() || ended;
 
     auto const verdict = judge(marks);
-    bool starved = verdict.grants.size() < peer->kinds().size() + 1;
+    bool const takes_part = !peer->name().empty();
+    bool starved = verdict.grants.size() < peer->kinds().size() + (takes_part ? 1 : 0);
     std::size_t theirs = 0;
     for (auto const& [name, grants] : verdict.grants) {
         std::cout << name << ": " << grants << " grants\n";
         starved = starved || grants < 5;
-        theirs += name.starts_with(peer->name()) ? grants : 0;
+        theirs += takes_part && name.starts_with(peer->name()) ? grants : 0;
     }
-    starved = starved || theirs == 0;
+    starved = starved || (takes_part && theirs == 0);
     std::cout << "two holders: " << verdict.double_holdings << ", readers together: " << verdict.readers_together
               << "\n"
+              << "tokens out of order: " << verdict.tokens_out_of_order << "\n"
               << verdict.examples;
-    if (mutant != "none")
-        return verdict.double_holdings == 0 ? 1 : 0;
+    bool const broken = verdict.double_holdings + verdict.tokens_out_of_order > 0;
+    if (mutant != "none") // beside another program they may wait for each other in any case
+        return broken || (!takes_part && (ended || starved)) ? 0 : 1;
     if (ended)
         std::cout << "a contender has ended\n";
     if (starved)
         std::cout << "not all have made progress\n";
-    return verdict.double_holdings != 0 || ended || starved ? 1 : 0;
+    return broken || ended || starved ? 1 : 0;
 }
 
 } // namespace

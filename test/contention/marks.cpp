@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <sstream>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace tenure::contention
@@ -13,23 +15,33 @@ namespace tenure::contention
 Verdict judge(std::string const& marks)
 {
     // of one instant, those that leave come first
-    std::vector<std::tuple<std::int64_t, bool, std::string, bool>> events;
+    std::vector<std::tuple<std::int64_t, bool, std::string, bool, std::uint64_t>> events;
     std::ifstream file(marks);
-    std::string name;
-    std::string what;
-    std::int64_t when = 0;
-    for (bool shares = false; file >> name >> what >> when >> shares;)
-        events.emplace_back(when, what == "in", name, shares);
+    for (std::string text; std::getline(file, text);) {
+        std::istringstream line(text);
+        std::string name;
+        std::string what;
+        std::int64_t when = 0;
+        bool shares = false;
+        std::uint64_t token = 0;
+        if (line >> name >> what >> when >> shares) {
+            line >> token;
+            events.emplace_back(when, what == "in", name, shares, token);
+        }
+    }
     std::ranges::sort(events);
 
     Verdict verdict;
     std::map<std::string, bool> inside;
-    for (auto const& [instant, enters, who, shares] : events) {
+    std::uint64_t last_token = 0;
+    for (auto const& [instant, enters, who, shares, token] : events) {
         if (!enters) {
             inside.erase(who);
             continue;
         }
         ++verdict.grants[who];
+        if (token != 0 && token <= std::exchange(last_token, std::max(token, last_token)))
+            ++verdict.tokens_out_of_order;
         bool const readers = shares && std::ranges::all_of(inside, [](auto const& one) { return one.second; });
         if (!inside.empty() && readers) {
             ++verdict.readers_together;

@@ -9,14 +9,16 @@ namespace tenure::contention
 {
 
 /** The contents of a file of marks. Each contender, in whatever language, appends a line right after it was granted the
- * key, and one right before it gives the key back: `NAME in|out NANOSECONDS SHARES`. The clock is CLOCK_MONOTONIC, and
- * SHARES is 1 for readers. */
+ * key, and one right before it gives the key back: `NAME in|out NANOSECONDS SHARES [TOKEN]`. The clock is
+ * CLOCK_MONOTONIC, SHARES is 1 for readers, and TOKEN is the fencing token, or 0 for none. */
 struct Verdict {
     std::map<std::string, std::size_t> grants;
     /// how often one entered while another one was there, and one of them was no reader
     std::size_t double_holdings = 0;
     /// how often a reader entered beside readers only
     std::size_t readers_together = 0;
+    /// how often one entered with a token that was not greater than an earlier one
+    std::size_t tokens_out_of_order = 0;
     /// the first double holdings, in words
     std::string examples;
 };

@@ -10,7 +10,7 @@
 namespace tenure::contention
 {
 
-/** A server, and another program that takes the same key there. */
+/** A server, and another program that takes the same key there, or disturbs those that do. */
 class Peer
 {
 public:
@@ -25,7 +25,7 @@ public:
     [[nodiscard]] virtual std::vector<std::string> kinds() const = 0;
     /** Takes and releases the key, and writes marks, for this long. */
     virtual void contend(std::string const& key, std::string const& marks, std::chrono::seconds time) = 0;
-    /** The name of its marks begins with this. */
+    /** The name of its marks begins with this; empty: it takes no key, and disturbs. */
     [[nodiscard]] virtual std::string name() const = 0;
 };
 

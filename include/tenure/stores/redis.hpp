@@ -5,6 +5,7 @@
 #include <tenure/open_store.hpp>
 #include <tenure/store.hpp>
 #include <tenure/stores/credentials.hpp>
+#include <tenure/stores/lock_layout.hpp>
 #include <tenure/stores/tls_config.hpp>
 
 #include <chrono>
@@ -63,6 +64,9 @@ struct RedisConfig {
     /// also waits for one ttl. Not available for servers of a RedlockConfig. Use the same value in all programs that
     /// share keys. See docs/users/redis-failover.md
     bool delay_after_failover = false;
+    /// how named keys are kept; `LockLayout::redisson` shares them with Redisson's clients, and is refused with
+    /// `delay_after_failover`, and for servers of a RedlockConfig
+    LockLayout lock_layout = LockLayout::tenure;
 };
 
 /** One Redis (6 or newer) or Valkey server. Returns at once; connects when first needed.

@@ -6,6 +6,7 @@
 #include <tenure/store.hpp>
 #include <tenure/stores/credentials.hpp>
 #include <tenure/stores/endpoint.hpp>
+#include <tenure/stores/lock_layout.hpp>
 
 #include <chrono>
 #include <string>
@@ -41,6 +42,9 @@ struct RedisClusterConfig {
     /// begins with the first claim in it. The first use of a hash slot, and of a moved one, also waits for one ttl. Use
     /// the same value in all programs that share keys. See docs/users/redis-failover.md
     bool delay_after_failover = false;
+    /// how named keys are kept; `LockLayout::redisson` shares them with Redisson's clients, and is refused with
+    /// `delay_after_failover`
+    LockLayout lock_layout = LockLayout::tenure;
 };
 
 /** A Redis Cluster. Returns at once; connects to each master on first use.

@@ -6,6 +6,7 @@
 #include <tenure/store.hpp>
 #include <tenure/stores/credentials.hpp>
 #include <tenure/stores/endpoint.hpp>
+#include <tenure/stores/lock_layout.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -60,6 +61,9 @@ struct RedisSentinelConfig {
     /// the server lost have certainly ended by then; renewals and releases continue. The first use of a new database
     /// also waits for one ttl. Use the same value in all programs that share keys. See docs/users/redis-failover.md
     bool delay_after_failover = false;
+    /// how named keys are kept; `LockLayout::redisson` shares them with Redisson's clients, and is refused with
+    /// `delay_after_failover`
+    LockLayout lock_layout = LockLayout::tenure;
 };
 
 /** The master that Redis or Valkey sentinels name, and its successor after a failover. Returns at once; connects when

@@ -26,6 +26,15 @@ namespace tenure::redis
 namespace
 {
 
+ServerSettings server_settings(BackendSettings const& settings, std::string const& waiter)
+{
+    return {
+        .name = settings.name,
+        .waiter = waiter,
+        .delay_after_failover = settings.delay_after_failover,
+        .layout = settings.lock_layout};
+}
+
 /** Backend of one server: hands each request to the class that executes it. Pending requests own those classes, never
  *  this object, so dropping it closes the connections. */
 class RedisBackend final : public VoterBackend
@@ -35,8 +44,7 @@ public:
         : links_{std::make_shared<HedgedLink>(runtime, connect)}
         , waiter_(make_waiter_name(*runtime))
         , subscriber_(std::make_shared<Subscriber>(runtime, connect, settings.name, waiter_))
-        , server_(std::make_shared<ServerContext>(
-              runtime, links_.front(), ServerSettings{settings.name, waiter_, settings.delay_after_failover}))
+        , server_(std::make_shared<ServerContext>(runtime, links_.front(), server_settings(settings, waiter_)))
         , holding_node_(server_)
         , releases_(std::make_shared<Releases>(server_))
         , places_(std::make_shared<Places>(server_))
@@ -51,8 +59,7 @@ public:
             auto channel = std::make_shared<ReplicatedChannel>(runtime, link, settings.replicas);
             links_.push_back(std::move(link));
             holding_node_ = std::make_shared<ServerContext>(
-                std::move(runtime), std::move(channel),
-                ServerSettings{std::move(settings.name), waiter_, settings.delay_after_failover});
+                std::move(runtime), std::move(channel), server_settings(settings, waiter_));
         }
         claims_ = std::make_shared<Claims>(holding_node_);
         renewals_ = std::make_shared<Renewals>(holding_node_);
@@ -99,11 +106,12 @@ public:
 
     [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override
     {
-        if (as == WatchAs::waiter) {
+        // every release of Redisson's locks is told
+        if (as == WatchAs::waiter || server_->is_redisson(*range)) {
             // a place that has waited was not confirmed by replicas, so its number is no grant
             if (holding_node_ != server_)
                 handler = [handler = std::move(handler)](WatchEvent event) { handler(event); };
-            return subscriber_->watch(channel_of(*range), std::move(handler));
+            return subscriber_->watch(server_->channel_of(*range), std::move(handler));
         }
         auto const subscribe = [&](Observers::Handler observer) {
             return subscriber_->watch(channel_of(*range), std::move(observer));
@@ -213,6 +221,7 @@ make_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, Stream
 {
     check_config(config);
     BackendSettings settings{describe(config), config.replicas, config.delay_after_failover};
+    settings.lock_layout = config.lock_layout;
     settings.connect_to = connect_to_replicas(runtime, config, streams);
     auto connect = connections_to(runtime, config, std::move(streams), {.name = settings.name, .proves_scripts = true});
     return make_backend(std::move(runtime), std::move(connect), std::move(settings));

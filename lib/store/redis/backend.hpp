@@ -94,6 +94,8 @@ struct BackendSettings {
     bool delay_after_failover = false;
     /// opens connections to the replicas for `examine`; may be empty
     ConnectTo connect_to = {};
+    /// see RedisConfig
+    LockLayout lock_layout = LockLayout::tenure;
     /// called once, when all connections of the backend are closed; may be empty, must not throw
     std::function<void()> closed = {};
 };

@@ -5,6 +5,7 @@
 #include "key_names.hpp"
 #include "replies.hpp"
 #include "steps.hpp"
+#include "store/redis/scripts/redisson.hpp"
 #include "store/redis/scripts/scripts.hpp"
 #include "store/redis/wire/error_meaning.hpp"
 
@@ -37,7 +38,10 @@ store::Request<InspectReply> inspect(ServerPtr server, InspectRequest request, b
         ScriptCall call;
         call.script = &scripts::inspect();
         call.keys = encode_keys(*range, first, count);
-        if (with_tokens) {
+        if (server->is_redisson(*range)) {
+            call.script = &redisson::inspect();
+            call.names.add(server->fence_of(*range));
+        } else if (with_tokens) {
             // the fence keys follow the keys
             call.names.add(*call.keys);
             call.keys = encode_fence_keys(*range, first, count);

@@ -70,4 +70,14 @@ std::string watched_key_of(KeyRange const& range)
     return beside(range, ":watched");
 }
 
+std::string redisson::channel_of(KeyRange const& range)
+{
+    return "redisson_lock__channel:" + stem_of(range);
+}
+
+std::string redisson::token_key(KeyRange const& range)
+{
+    return "redisson_lock_token:" + stem_of(range);
+}
+
 } // namespace tenure::redis

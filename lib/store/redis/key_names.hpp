@@ -35,6 +35,15 @@ namespace tenure::redis
  *  `P:watched`. */
 [[nodiscard]] std::string watched_key_of(KeyRange const& range);
 
+/** Names that Redisson gives to what belongs to a lock: `<what>:{K}`, or `<what>:K` if K has a hash tag. */
+namespace redisson
+{
+/** The channel of releases. */
+[[nodiscard]] std::string channel_of(KeyRange const& range);
+/** The counter of the fencing tokens of an RFencedLock. */
+[[nodiscard]] std::string token_key(KeyRange const& range);
+} // namespace redisson
+
 /** The counter of fencing tokens of one database. In a cluster each hash slot has one, with the slot's number in
  *  braces appended. */
 inline constexpr std::string_view fence_counter = "tenure:fence";

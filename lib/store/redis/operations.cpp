@@ -5,6 +5,7 @@
 #include "key_names.hpp"
 #include "replies.hpp"
 #include "steps.hpp"
+#include "store/redis/scripts/redisson.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <store/ended_claim.hpp>
@@ -64,7 +65,8 @@ store::Request<TokenReply> accept_token(ServerPtr server, TokenRequest request)
 store::Request<ReleaseReply> detach(ServerPtr server, ReleaseRequest request)
 {
     auto const& claim = *request.claim;
-    auto call = call_for_key(scripts::detach(), *claim.range, claim.index, request.not_after);
+    auto const& script = server->is_redisson(*claim.range) ? redisson::detach() : scripts::detach();
+    auto call = call_for_key(script, *claim.range, claim.index, request.not_after);
     call.values.add_all(claim.owner, kept_value(claim.owner));
     if (*request.keep_for > std::chrono::milliseconds{0})
         call.values.add(request.keep_for->count());
@@ -80,7 +82,8 @@ store::Request<ReleaseReply> detach(ServerPtr server, ReleaseRequest request)
 store::Request<EvictReply> evict(ServerPtr server, EvictRequest request)
 {
     auto const key = request.range->key(request.index);
-    auto call = call_for_key(scripts::evict(), *request.range, request.index, request.not_after);
+    auto const& script = server->is_redisson(*request.range) ? redisson::evict() : scripts::evict();
+    auto call = call_for_key(script, *request.range, request.index, request.not_after);
     call.values.add_all(request.owner, "evicted/" + request.evicted_by);
     auto replace = call_script(server, std::move(call));
     auto const outcome = co_await replace;
@@ -102,7 +105,8 @@ store::Request<EvictReply> evict(ServerPtr server, EvictRequest request)
 void leave_line(ServerPtr const& server, KeyRangePtr range)
 {
     // `ready()` would connect a channel that was never used
-    if (server->channel()->generation() == 0 || !server->channel()->ready() || !server->may_line_up())
+    if (server->channel()->generation() == 0 || !server->channel()->ready() || !server->may_line_up() ||
+        server->is_redisson(*range))
         return;
     resp::Command command("LREM", line_of(*range), 0, server->waiter());
     command.set_urgency(resp::Urgency::step);

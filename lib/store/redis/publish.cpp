@@ -2,7 +2,6 @@
 // Messages to the waiters of a range.
 #include "publish.hpp"
 
-#include "key_names.hpp"
 #include "store/redis/wire/server_error.hpp"
 
 #include <tenure/errc.hpp>
@@ -24,7 +23,7 @@ constexpr std::chrono::seconds worth_publishing{1};
 
 void publish(ServerPtr const& server, KeyRange const& range, std::string_view message)
 {
-    auto channel = channel_of(range);
+    auto channel = server->channel_of(range);
     resp::Command command(
         server->announces_in_shard() ? std::string_view("SPUBLISH") : std::string_view("PUBLISH"), channel, message);
     command.set_urgency(resp::Urgency::step);
@@ -47,7 +46,7 @@ void follow_up(
         note_line_refusal(*server, range, notes.line_refusal);
     auto const message = notes.message(number);
     if (!notes.publish_refusal.empty() && classify(notes.publish_refusal).error == errc::permission_denied) {
-        server->publish_refused(channel_of(range));
+        server->publish_refused(server->channel_of(range));
         return;
     }
     if (!notes.publish_refusal.empty())

@@ -4,6 +4,7 @@
 
 #include "key_names.hpp"
 #include "publish.hpp"
+#include "store/redis/scripts/redisson.hpp"
 #include "store/redis/scripts/release_replies.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
@@ -70,7 +71,7 @@ void Releases::flush(Batch all)
     std::size_t const limit = server_->channel()->ready() ? most_per_call() : 1;
     Batch batch;
     for (auto& pending : all) {
-        if (does_natively(pending.request) || leaves_to_rest(pending.request)) {
+        if (does_natively(pending.request) || leaves_to_rest(pending.request) || is_redisson(pending.request)) {
             send_single(std::move(pending));
             continue;
         }
@@ -82,6 +83,11 @@ void Releases::flush(Batch all)
         send(std::move(batch));
 }
 
+bool Releases::is_redisson(ReleaseRequest const& request) const
+{
+    return server_->is_redisson(*request.claim->range);
+}
+
 std::size_t Releases::most_per_call() const
 {
     // a script for several releases uses several keys in one command
@@ -90,7 +96,7 @@ std::size_t Releases::most_per_call() const
 
 bool Releases::does_natively(ReleaseRequest const& request) const
 {
-    return !notifies(request) && !leaves_to_rest(request) &&
+    return !notifies(request) && !leaves_to_rest(request) && !is_redisson(request) &&
            server_->native_delete() != ServerContext::NativeDelete::none;
 }
 
@@ -120,9 +126,13 @@ void Releases::send_script(Pending pending)
     ++under_way_;
     auto const& request = pending.request;
     auto const& claim = *request.claim;
-    bool const with_line = notifies(request) && pending.line.declare(*server_);
-    bool const by_script = with_line && server_->publishes_in_scripts();
-    auto const& script = server_->announces_in_shard() ? scripts::release_in_shard() : scripts::release();
+    bool const for_redisson = is_redisson(request);
+    bool const with_line = notifies(request) && !for_redisson && pending.line.declare(*server_);
+    bool const by_script = (with_line || (for_redisson && notifies(request))) && server_->publishes_in_scripts();
+    bool const in_shard = server_->announces_in_shard();
+    auto const& script = for_redisson ? in_shard ? redisson::leave_in_shard() : redisson::leave()
+                         : in_shard ? scripts::release_in_shard()
+                                      : scripts::release();
     auto const& begin = pending.attempt.begin(script, *server_->channel());
     resp::KeyOf const key{*claim.range, claim.index};
     auto command =
@@ -130,6 +140,8 @@ void Releases::send_script(Pending pending)
                   : resp::Command(begin, "1", key, claim.owner);
     if (leaves_to_rest(request))
         command.add(how_to_publish(*server_)).add(resting_value(claim.owner)).add(claim.reuse_after.count());
+    else if (for_redisson)
+        command.add(!notifies(request) ? "" : by_script ? server_->channel_of(*claim.range) : "-");
     else if (with_line && !by_script)
         command.add(how_to_publish(*server_));
     command.set_urgency(resp::Urgency::step);
@@ -153,13 +165,14 @@ void Releases::answered(Pending pending, Outcome const& outcome, bool by_script)
         send_script(std::move(pending));
         return;
     }
-    auto const flags = read_release_flags(outcome.reply, 1, line.declared() ? 1 : 0);
+    bool const has_message = line.declared() || is_redisson(request);
+    auto const flags = read_release_flags(outcome.reply, 1, has_message ? 1 : 0);
     if (!flags) {
         std::move(handler)(ReleaseReply(failure_of_release(*server_, outcome, request.claim->key())));
         return;
     }
     bool const released = flags->keys == "1";
-    if (line.declared())
+    if (has_message)
         follow_up(server_, *range, flags->notes, 0, by_script);
     else if (released && notifies(request))
         publish(server_, *range, message_for_all);

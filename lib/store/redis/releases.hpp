@@ -47,6 +47,7 @@ private:
     struct Call;
 
     [[nodiscard]] std::size_t most_per_call() const;
+    [[nodiscard]] bool is_redisson(ReleaseRequest const& request) const;
 
     void flush(Batch all);
     void send(Batch batch);

@@ -2,6 +2,7 @@
 // RenewalBatch: the script call for leases that are still held.
 #include "renewal_batch.hpp"
 
+#include "store/redis/scripts/redisson.hpp"
 #include "store/redis/scripts/scripts.hpp"
 #include "store/redis/shares/scripts.hpp"
 
@@ -36,6 +37,8 @@ Script const& RenewalBatch::script(bool notes_ttl) const
 {
     if (pending_.front().request.claim->range->shares)
         return place_scripts::renew().for_server(*server_);
+    if (server_->is_redisson(*pending_.front().request.claim->range))
+        return redisson::renew();
     return notes_ttl ? scripts::renew_noting_ttl() : scripts::renew();
 }
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <utility>
 
 namespace tenure::redis
@@ -52,8 +53,9 @@ void Renewals::begin(RenewalBatch& all)
         return;
     }
     // what the renewals of a call have in common
-    auto const kind_of = [](RenewalBatch::Pending const& pending) {
-        return std::pair(pending.request.lifetime(), pending.request.claim->range->shares);
+    auto const kind_of = [this](RenewalBatch::Pending const& pending) {
+        auto const& range = *pending.request.claim->range;
+        return std::tuple(pending.request.lifetime(), range.shares, server_->is_redisson(range));
     };
     if (!std::ranges::is_sorted(all.pending(), {}, kind_of)) // not needed if all leases have the same ttl
         std::ranges::stable_sort(all.pending(), {}, kind_of);
@@ -71,8 +73,9 @@ void Renewals::begin(RenewalBatch& all)
 
 void Renewals::send(BatchPtr const& batch)
 {
-    bool const is_place = batch->pending().front().request.claim->range->shares;
-    if (batch->pending().size() == 1 && server_->has_set_ifeq() && !server_->delays_after_failover() && !is_place)
+    auto const& range = *batch->pending().front().request.claim->range;
+    bool const is_string = !range.shares && !server_->is_redisson(range);
+    if (batch->pending().size() == 1 && server_->has_set_ifeq() && !server_->delays_after_failover() && is_string)
         send_natively(batch);
     else
         send_script(batch);

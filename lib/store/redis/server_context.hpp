@@ -9,6 +9,7 @@
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
+#include <tenure/stores/lock_layout.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -39,6 +40,8 @@ struct ServerSettings {
     enum class Audience { everywhere, shard } audience = Audience::everywhere;
     /// the counter of fencing tokens
     std::string fence = std::string(fence_counter);
+    /// how named keys are kept
+    LockLayout layout = LockLayout::tenure;
 };
 
 struct ServerError;
@@ -107,6 +110,22 @@ public:
 
     /** The counter of fencing tokens. */
     [[nodiscard]] std::string const& fence() const noexcept { return settings_.fence; }
+
+    /** True if the keys of the range have the layout of Redisson's locks. */
+    [[nodiscard]] bool is_redisson(KeyRange const& range) const noexcept
+    {
+        return settings_.layout == LockLayout::redisson && !range.numbered && !range.shares;
+    }
+    /** The key that counts the fencing tokens of the range. */
+    [[nodiscard]] std::string fence_of(KeyRange const& range) const
+    {
+        return is_redisson(range) ? redisson::token_key(range) : fence();
+    }
+    /** The channel on which releases in the range are published. */
+    [[nodiscard]] std::string channel_of(KeyRange const& range) const
+    {
+        return is_redisson(range) ? redisson::channel_of(range) : redis::channel_of(range);
+    }
 
     /** Records that claims are closed for this time, and logs it once. */
     void note_closed(std::chrono::milliseconds opens_in);

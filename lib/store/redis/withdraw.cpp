@@ -6,6 +6,7 @@
 #include "line_keys.hpp"
 #include "publish.hpp"
 #include "steps.hpp"
+#include "store/redis/scripts/redisson.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <store/ended_claim.hpp>
@@ -25,14 +26,24 @@ store::Request<CountedWithdrawReply> withdraw(ServerPtr server, WithdrawRequest 
     LineKeys line;
     for (std::uint32_t page = 0; page < page_count(*request.range);) {
         bool const notifies = request.notifications && server->may_publish();
-        bool const with_line = notifies && line.declare(*server);
-        bool const by_script = with_line && server->publishes_in_scripts();
+        bool const for_redisson = server->is_redisson(*request.range);
+        bool const with_line = notifies && !for_redisson && line.declare(*server);
+        bool const by_script = (with_line || (for_redisson && notifies)) && server->publishes_in_scripts();
+        bool const in_shard = server->announces_in_shard();
         ScriptCall call;
-        call.script = server->announces_in_shard() ? &scripts::withdraw_in_shard() : &scripts::withdraw();
+        if (for_redisson)
+            call.script = in_shard ? &redisson::leave_in_shard() : &redisson::leave();
+        else
+            call.script = in_shard ? &scripts::withdraw_in_shard() : &scripts::withdraw();
         call.keys = server->ranges().keys(request.range, page);
         if (with_line)
             call.names.add(line_of(*request.range)).add(watched_key_of(*request.range));
-        call.values.add(request.owner).add(with_line ? how_to_publish(*server) : std::string_view());
+        bool const has_message = with_line || (for_redisson && notifies);
+        call.values.add(request.owner);
+        if (for_redisson && by_script)
+            call.values.add(server->channel_of(*request.range));
+        else
+            call.values.add(has_message ? how_to_publish(*server) : std::string_view());
         if (request.reuse_after > std::chrono::milliseconds{0})
             call.values.add(resting_value(request.owner)).add(request.reuse_after.count());
         call.not_after = request.not_after;
@@ -47,7 +58,7 @@ store::Request<CountedWithdrawReply> withdraw(ServerPtr server, WithdrawRequest 
             break;
         }
         all.freed += keys->count;
-        if (with_line)
+        if (has_message)
             follow_up(server, *request.range, keys->notes, 0, by_script);
         else if (keys->count > 0 && notifies)
             publish(server, *request.range, message_for_all);

@@ -4,9 +4,11 @@
 
 #include <tenure/election.hpp>
 #include <tenure/errc.hpp>
+#include <tenure/holder.hpp>
 #include <tenure/lock.hpp>
 #include <tenure/multi_lock.hpp>
 #include <tenure/read_write_lock.hpp>
+#include <tenure/reentrant_lock.hpp>
 #include <tenure/semaphore.hpp>
 #include <tenure/view.hpp>
 
@@ -262,6 +264,79 @@ TEST_CASE("a MultiLock takes a side of a read-write lock with other locks, and r
     CHECK(set->valid());
     // the lock that it holds beside is another reader's as well
     all.take(2, all.both(2).read_lock());
+}
+
+TEST_CASE("a holder nests both sides of a read-write lock, and does not write while it reads")
+{
+    Sharers all;
+    ReentrantLock const reading(all.both(0).read_lock());
+    ReentrantLock const writing(all.both(0).write_lock());
+    Holder const me;
+    std::vector<error_code> ends;
+    std::vector<ReentrantLease> holds;
+    auto const ask = [&](ReentrantLock const& lock) {
+        auto const before = ends.size();
+        lock.async_acquire(me, 20s, all.lifetime.guard([&](error_code error, ReentrantLease hold) {
+            ends.push_back(error);
+            if (!error)
+                holds.push_back(std::move(hold));
+        }));
+        all.programs.run_until([&] { return ends.size() > before; });
+        return ends.back();
+    };
+    REQUIRE(ask(reading) == error_code());
+    // another program's writer waits, and the holder reads again nevertheless
+    all.wait(1, all.both(1).write_lock(), 2);
+    REQUIRE(ask(reading) == error_code());
+    CHECK(holds.back().fencing_token() == holds.front().fencing_token());
+    CHECK(ask(writing) == errc::would_deadlock);
+    auto const reader = holds.front().fencing_token();
+    holds.clear();
+    all.run_until_granted(1);
+    CHECK(all.leases[1].fencing_token() > reader);
+    all.end(1);
+    REQUIRE(ask(writing) == error_code());
+    REQUIRE(ask(reading) == error_code());
+    CHECK(holds.back().fencing_token() == holds.front().fencing_token());
+    all.wait(2, all.both(2).read_lock(), 2);
+    holds.erase(holds.begin());
+    all.programs.run_for(50ms);
+    CHECK_FALSE(all.ends[2]);
+    holds.clear();
+    all.run_until_granted(2);
+}
+
+TEST_CASE("a MultiLock waits for a fair lock in its place, and holds nothing behind it meanwhile")
+{
+    Sharers all;
+    auto const last = Lock(all.stores[0], {.key = all.programs.key("last"), .ttl = all.ttl, .fair = true});
+    MultiLock const locks({last, all.fair(0)});
+    all.take(1, all.fair(1));
+    all.wait(2, all.fair(2), 2);
+    std::optional<LeaseSet> set;
+    // a try overtakes no waiter, and leaves no place
+    std::optional<bool> tried;
+    locks.async_try_acquire(all.lifetime.guard(
+        [&](error_code error, std::optional<LeaseSet> granted) { tried = error || granted.has_value(); }));
+    all.programs.run_until([&] { return tried.has_value(); });
+    CHECK(tried == false);
+    all.await_places(all.fair(0).range(), 2);
+    all.await_places(last.range(), 0);
+    locks.async_acquire(20s, all.lifetime.guard([&](error_code error, LeaseSet granted) {
+        CHECK_FALSE(error);
+        set = std::move(granted);
+    }));
+    all.await_places(all.fair(0).range(), 3);
+    all.await_places(last.range(), 0);
+    all.end(1);
+    all.run_until_granted(2);
+    all.programs.run_for(50ms);
+    CHECK_FALSE(set);
+    auto const before = all.leases[2].fencing_token();
+    all.end(2);
+    all.programs.run_until([&] { return set.has_value(); });
+    CHECK(set->fencing_token(all.programs.key("fair")) > before);
+    CHECK(set->valid());
 }
 
 } // namespace tenure::test

@@ -4,6 +4,7 @@
 #include "worlds.hpp"
 
 #include <tenure/errc.hpp>
+#include <tenure/read_write_lock.hpp>
 #include <tenure/reentrant_lock.hpp>
 #include <tenure/testing.hpp>
 
@@ -35,7 +36,9 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds ttl = 1000ms;
 constexpr int operations = 2000;
-constexpr std::array<char const*, 2> key_names{"a", "b"};
+/// the last one is a read-write lock
+constexpr std::array<char const*, 3> key_names{"a", "b", "sides"};
+constexpr unsigned sides = 2;
 constexpr unsigned processes = 2;
 constexpr unsigned holders_of_process = 2;
 /// how much later than its time a wait may end: what is left of it is counted in whole milliseconds
@@ -45,10 +48,14 @@ constexpr milliseconds other_ttl = 2 * ttl;
 /// a try on a silent store: for the answer to a release, and then for that to its claim, 2 s or a ttl each
 constexpr milliseconds longest_try = 2 * other_ttl;
 
+/// after its callers have ended, a claim is answered and given back within this
+constexpr milliseconds late_claim = 3 * ttl;
+
 /** The model's state of a holder and a key. */
 struct Place {
     Holder const* holder;
-    ReentrantLock const* lock;
+    /// the lock; of sides, the read lock and the write lock
+    std::vector<ReentrantLock> locks;
     unsigned process;
     unsigned key;
 
@@ -61,6 +68,12 @@ struct Place {
     };
     std::list<std::shared_ptr<Asking>> asking;
     std::vector<ReentrantLease> holds;
+    /// of sides: those that ask, or hold, began with the write lock
+    bool writes = false;
+    /// those that ask, or hold, were granted the key
+    bool granted = false;
+    /// of sides: until then a claim of the write lock, whose callers have ended, may be granted to readers
+    Instant may_write_until = Instant::min();
 };
 
 class ReentrantWorld
@@ -81,6 +94,7 @@ private:
     void look();
     void wake_at(Place& place);
     void finish();
+    [[nodiscard]] static std::vector<ReentrantLock> locks_of(Store const& store, unsigned key);
     Place& any_place() { return places_[random_.below(static_cast<std::uint32_t>(places_.size()))]; }
     milliseconds any_time(int most) { return milliseconds(random_.between(0, most)); }
     void note(std::uint64_t what);
@@ -91,7 +105,6 @@ private:
     testing::SimulatedStore simulated_{time_};
     std::vector<Store> stores_;
     std::vector<Holder> holders_;
-    std::vector<ReentrantLock> locks_;
     std::vector<Place> places_;
     /// of the leases that were handed out
     std::array<std::set<std::uint64_t>, key_names.size()> tokens_;
@@ -104,15 +117,12 @@ ReentrantWorld::ReentrantWorld(std::uint64_t seed)
     : random_(seed, 77)
 {
     holders_.reserve(processes * holders_of_process);
-    locks_.reserve(processes * key_names.size());
     for (unsigned process = 0; process < processes; ++process) {
         auto const& store = stores_.emplace_back(simulated_.open("process-" + std::to_string(process)));
-        for (auto const* key : key_names)
-            locks_.emplace_back(store, LockConfig{.key = key, .ttl = ttl});
         for (unsigned number = 0; number < holders_of_process; ++number) {
             auto const& holder = holders_.emplace_back();
             for (unsigned key = 0; key < key_names.size(); ++key)
-                places_.push_back({&holder, &locks_[process * key_names.size() + key], process, key, {}, {}});
+                places_.push_back({&holder, locks_of(store, key), process, key, {}, {}});
         }
     }
 }
@@ -124,6 +134,19 @@ SmallOutcome ReentrantWorld::run()
     if (outcome_.violation.empty())
         finish();
     return outcome_;
+}
+
+std::vector<ReentrantLock> ReentrantWorld::locks_of(Store const& store, unsigned key)
+{
+    std::vector<ReentrantLock> locks;
+    if (key == sides) {
+        ReadWriteLock const both(store, {.key = key_names[sides], .ttl = ttl});
+        locks.emplace_back(both.read_lock());
+        locks.emplace_back(both.write_lock());
+    } else {
+        locks.emplace_back(store, LockConfig{.key = key_names.at(key), .ttl = ttl});
+    }
+    return locks;
 }
 
 void ReentrantWorld::operate()
@@ -150,6 +173,11 @@ void ReentrantWorld::operate()
 void ReentrantWorld::ask(Place& place)
 {
     auto asking = std::make_shared<Place::Asking>();
+    bool const on_sides = place.key == sides;
+    bool const writes = on_sides && random_.below(3) == 0;
+    if (on_sides)
+        // a grant or an end of this instant counts for the library already
+        time_.run_ready();
     AcquireOptions options;
     auto const kind = random_.below(10);
     bool const is_try = kind < 2;
@@ -163,23 +191,40 @@ void ReentrantWorld::ask(Place& place)
                                               : time_.now() + *options.wait;
     auto const held = !place.holds.empty();
     auto const lost = held && place.holds.front().token().cancelled();
-    auto const refused_for_ttl = held && !lost && options.ttl && options.ttl != place.holds.front().ttl();
+    bool const follows = held || !place.asking.empty();
+    bool const deadlock = writes && follows && !place.writes && !lost;
+    bool const sure_deadlock = deadlock && time_.now() > place.may_write_until;
+    auto const refused_for_ttl = held && !lost && !deadlock && options.ttl && options.ttl != place.holds.front().ttl();
+    if (!follows) {
+        if (place.writes && !place.granted)
+            place.may_write_until = time_.now() + late_claim;
+        place.writes = writes;
+        place.granted = false;
+    }
     place.asking.push_back(asking);
     note(1);
-    auto handler = [this, &place, asking, held, lost, refused_for_ttl](error_code error, ReentrantLease hold) {
-        if (lost)
+    auto handler = [this, &place, asking, held, lost, deadlock, sure_deadlock,
+                    refused_for_ttl](error_code error, ReentrantLease hold) {
+        if (sure_deadlock || (deadlock && error == errc::would_deadlock))
+            expect(error == errc::would_deadlock, "S16: a holder that reads was given the write lock");
+        else if (deadlock)
+            ++outcome_.counts["readers with a writer's lease"];
+        else if (lost)
             expect(error == errc::lease_lost, "S16: a holder of a lost lease got something else than lease_lost");
         else if (refused_for_ttl)
             expect(error == boost::system::errc::invalid_argument, "S16: another ttl was not refused");
         else if (held)
             expect(!error && !hold.empty(), "S16: a holder was not given what it holds");
+        else if (error == errc::would_deadlock)
+            expect(false, "S16: a holder was told of a deadlock that there is not");
         else
             expect(error != errc::lease_lost, "S16: a holder that held nothing was told of a loss");
         asked(place, *asking, error, std::move(hold));
     };
     auto const slot = asking->cancel.slot();
+    auto const& lock = place.locks[writes ? 1 : 0];
     if (is_try && random_.below(2) == 0)
-        place.lock->async_try_acquire(
+        lock.async_try_acquire(
             *place.holder, options,
             asio::bind_cancellation_slot(
                 slot, [handler = std::move(handler)](error_code error, std::optional<ReentrantLease> hold) mutable {
@@ -188,8 +233,8 @@ void ReentrantWorld::ask(Place& place)
                         busy ? make_error_code(errc::timed_out) : error, std::move(hold).value_or(ReentrantLease()));
                 }));
     else
-        place.lock->async_acquire(*place.holder, options, asio::bind_cancellation_slot(slot, std::move(handler)));
-    if (held) {
+        lock.async_acquire(*place.holder, options, asio::bind_cancellation_slot(slot, std::move(handler)));
+    if (held || sure_deadlock) {
         // an operation that needs no store is answered at once
         time_.run_ready();
         expect(asking->done, "S16: a holder waits for what it holds");
@@ -209,6 +254,7 @@ void ReentrantWorld::asked(Place& place, Place::Asking& asking, error_code error
         ++outcome_.counts["refusals"];
         return;
     }
+    place.granted = true;
     if (!place.holds.empty()) {
         ++outcome_.counts["re-entries"];
         auto const& first = place.holds.front();
@@ -351,10 +397,12 @@ void ReentrantWorld::finish()
     for (auto& place : places_) {
         auto const asking = std::make_shared<Place::Asking>();
         asking->ends_at = Instant::max();
-        place.lock->async_acquire(*place.holder, 5s, [this, &place, asking](error_code error, ReentrantLease hold) {
-            expect(!error, "L1: a free key is not granted");
-            asked(place, *asking, error, std::move(hold));
-        });
+        place.writes = place.key == sides;
+        place.locks.back().async_acquire(
+            *place.holder, 5s, [this, &place, asking](error_code error, ReentrantLease hold) {
+                expect(!error, "L1: a free key is not granted");
+                asked(place, *asking, error, std::move(hold));
+            });
         time_.run_for(100ms);
         expect(place.holds.size() == 1, "L1: a free key is not granted at once");
         place.holds.clear();
@@ -362,7 +410,6 @@ void ReentrantWorld::finish()
     }
     stores_.clear();
     places_.clear();
-    locks_.clear();
     time_.run_for(5s);
 }
 

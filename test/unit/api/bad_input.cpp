@@ -202,6 +202,13 @@ std::vector<Mistake> mistakes()
             [](RedisConfig& config) { config.replicas.acknowledged_within = 0ms; }),
         in_redlock("replicas.acknowledged_by", "1", [](RedisConfig& config) { config.replicas.acknowledged_by = 1; }),
         in_redlock("delay_after_failover", "true", [](RedisConfig& config) { config.delay_after_failover = true; }),
+        in_redlock("lock_layout", "redisson", [](RedisConfig& config) { config.lock_layout = LockLayout::redisson; }),
+        in_config(
+            "delay_after_failover", "true",
+            [](RedisConfig& config) {
+                config.lock_layout = LockLayout::redisson;
+                config.delay_after_failover = true;
+            }),
         in_sentinels("sentinels", "0", [](RedisSentinelConfig& config) { config.sentinels.clear(); }),
         in_sentinels("[0].host", "", [](RedisSentinelConfig& config) { config.sentinels[0].host = ""; }),
         in_sentinels("[0].port", "0", [](RedisSentinelConfig& config) { config.sentinels[0].port = 0; }),
@@ -266,11 +273,11 @@ TEST_CASE("a URL that cannot work is refused with its part and the rule, as docu
         "redis+cluster://host?db=1", "redis+cluster://host?tls_ca=x", "redis+cluster://", "redis://host?replicas=all",
         "redis://host?replicas_within=50ms", "redis+cluster://host?replicas=1", "redlock://a,b,c?replicas=1",
         "redis://host?delay_after_failover=yes", "redis+sentinel://host/name?delay_after_failover=1",
-        "redis+cluster://host?delay_after_failover=", "redlock://a,b,c?delay_after_failover=true", "etcd://",
-        "etcd://host/prefix", "etcd://user@host", "etcd://host?tls_ca=x", "etcd://host?colour=red",
-        "etcd://host?connections=many", "postgresql://host/db?colour=red", "postgresql:///db",
-        "postgresql://host/db?listen=no:thing", "zookeeper://host?colour=red", "zookeeper:///app",
-        "zookeeper://host/app/");
+        "redis+cluster://host?delay_after_failover=", "redlock://a,b,c?delay_after_failover=true",
+        "redis://host?lock_layout=hash", "redlock://a,b,c?lock_layout=redisson", "etcd://", "etcd://host/prefix",
+        "etcd://user@host", "etcd://host?tls_ca=x", "etcd://host?colour=red", "etcd://host?connections=many",
+        "postgresql://host/db?colour=red", "postgresql:///db", "postgresql://host/db?listen=no:thing",
+        "zookeeper://host?colour=red", "zookeeper:///app", "zookeeper://host/app/");
     CAPTURE(url);
     CHECK(documented(refusal([&] { static_cast<void>(open_store(context.get_executor(), url)); })));
 }

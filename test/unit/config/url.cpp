@@ -398,6 +398,26 @@ TEST_CASE("delay after a failover is off unless a URL asks for it", "[url]")
               .delay_after_failover);
 }
 
+TEST_CASE("locks have the layout of this library unless a URL asks for Redisson's", "[url]")
+{
+    using tenure::LockLayout;
+    CHECK(tenure::redis::config_from(tenure::parse_url("redis://host")).lock_layout == LockLayout::tenure);
+    CHECK(
+        tenure::redis::config_from(tenure::parse_url("redis://host?lock_layout=tenure")).lock_layout ==
+        LockLayout::tenure);
+    for (auto const* const url : {"rediss://host?lock_layout=redisson", "redis+unix:///socket?lock_layout=redisson"})
+        CHECK(tenure::redis::config_from(tenure::parse_url(url)).lock_layout == LockLayout::redisson);
+    CHECK(
+        tenure::redis::sentinel_config_from(tenure::parse_url("redis+sentinel://host/name?lock_layout=redisson"))
+            .lock_layout == LockLayout::redisson);
+    CHECK(
+        tenure::redis::cluster_config_from(tenure::parse_url("redis+cluster://host?lock_layout=redisson"))
+            .lock_layout == LockLayout::redisson);
+    auto both = tenure::redis::cluster_config_from(
+        tenure::parse_url("redis+cluster://host?lock_layout=redisson&delay_after_failover=true"));
+    CHECK_THROWS_AS(tenure::redis::check_config(both), std::invalid_argument);
+}
+
 TEST_CASE("TLS of sentinels is that of the servers where nothing else is said", "[url]")
 {
     auto const of = [](std::string const& text) {

@@ -41,11 +41,15 @@ struct Reentrant : ScriptedStore {
     }
 
     /** Begins an acquisition. */
-    Attempt<ReentrantLease>& ask(Holder const& by, AcquireOptions const& options = {})
+    Attempt<ReentrantLease>& ask(ReentrantLock const& what, Holder const& by, AcquireOptions const& options = {})
     {
-        attempts.emplace_back().start(lock.for_holder(by), options);
+        attempts.emplace_back().start(what.for_holder(by), options);
         runtime->run_ready();
         return attempts.back();
+    }
+    Attempt<ReentrantLease>& ask(Holder const& by, AcquireOptions const& options = {})
+    {
+        return ask(lock, by, options);
     }
     Attempt<ReentrantLease>& ask(AcquireOptions const& options = {}) { return ask(holder, options); }
 

@@ -3,6 +3,7 @@
 #include "claim.hpp"
 
 #include "store/redis/line_keys.hpp"
+#include "store/redis/scripts/redisson.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <algorithm>
@@ -62,6 +63,8 @@ public:
 private:
     [[nodiscard]] Script const& script() const
     {
+        if (server_->is_redisson(*request_.range))
+            return redisson::claim();
         if (only_survey_)
             return scripts::survey();
         if (searching_)
@@ -121,7 +124,8 @@ private:
 
     [[nodiscard]] ScriptCall claim_call_of_page()
     {
-        bool const with_line = request_.waits != Waits::no && line_.declare(*server_);
+        bool const with_line =
+            request_.waits != Waits::no && !server_->is_redisson(*request_.range) && line_.declare(*server_);
         bool const may_close = server_->delays_after_failover() && !searching_;
         return claim_call(*server_, script(), request_, survey_, with_line, {}, may_close);
     }

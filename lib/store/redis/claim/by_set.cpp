@@ -48,8 +48,8 @@ void claim(ServerPtr const& server, PendingClaim&& claim)
 
 bool may_claim_by_set(ServerContext const& server, ClaimRequest const& request)
 {
-    return request.range->count == 1 && !request.share && !request.earliest_attempt &&
-           !server.delays_after_failover() && request.waits != Waits::in_line &&
+    return request.range->count == 1 && !request.share && !server.is_redisson(*request.range) &&
+           !request.earliest_attempt && !server.delays_after_failover() && request.waits != Waits::in_line &&
            (!request.fencing || server.has_transactions());
 }
 

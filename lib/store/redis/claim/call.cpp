@@ -96,7 +96,7 @@ ScriptCall claim_call(
     call.not_after = request.not_after;
     auto const flag = [](bool is_set) { return std::string_view(is_set ? "1" : ""); };
     if (request.fencing)
-        call.names.add(server.fence());
+        call.names.add(server.fence_of(*request.range));
     if (with_line)
         call.names.add(line_of(*request.range));
     call.values.add_all(
@@ -133,20 +133,22 @@ ClaimReply confirmed(ServerContext const& server, KeyRange const& range, Granted
     return Unconfirmed{std::move(granted), error, std::move(detail), fatal};
 }
 
-Failure refuse_claim(ServerContext& server, resp::Value const& error, std::string_view what)
+Failure refuse_claim(ServerContext& server, resp::Value const& error, std::string_view what, std::string const& counter)
 {
     auto understood = classify(error.as_string());
     // a claim works on any type of a lock's key, so only the counter can have the wrong type
     if (understood.error == errc::key_conflict)
-        understood.advice = "another program wrote " + server.fence() +
-                            ", which counts fencing tokens: delete that key, and tokens go on from the server's clock";
+        understood.advice = "another program wrote " + counter +
+                            ", which counts fencing tokens: delete that key, and tokens " +
+                            (counter == server.fence() ? "go on from the server's clock" : "begin anew");
     return server.refuse(understood, what);
 }
 
 Failure failure_of_claim(ServerContext& server, Outcome const& outcome, KeyRange const& range)
 {
-    return outcome.delivery == Delivery::answered ? refuse_claim(server, outcome.reply, range.describe())
-                                                  : outcome.undelivered();
+    return outcome.delivery == Delivery::answered
+               ? refuse_claim(server, outcome.reply, range.describe(), server.fence_of(range))
+               : outcome.undelivered();
 }
 
 Busy closed_reply(ServerContext& server, PageClosed const& closed)

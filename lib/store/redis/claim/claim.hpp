@@ -175,8 +175,10 @@ void answer_all(PendingClaims& claims, ReplyTo reply_to)
 [[nodiscard]] ClaimReply
 confirmed(ServerContext const& server, KeyRange const& range, Granted granted, Outcome const& outcome);
 
-/** Makes the failure of a claim that the server refused without writing. */
-[[nodiscard]] Failure refuse_claim(ServerContext& server, resp::Value const& error, std::string_view what);
+/** Makes the failure of a claim that the server refused without writing.
+ *  @param counter  of its fencing tokens */
+[[nodiscard]] Failure
+refuse_claim(ServerContext& server, resp::Value const& error, std::string_view what, std::string const& counter);
 
 /** As `failure_of`, for a claim. */
 [[nodiscard]] Failure failure_of_claim(ServerContext& server, Outcome const& outcome, KeyRange const& range);

@@ -258,7 +258,7 @@ private:
 
     [[nodiscard]] Failure no_token(resp::Value const& drawn)
     {
-        return drawn.is_error() ? refuse_claim(*server_, drawn, server_->fence())
+        return drawn.is_error() ? refuse_claim(*server_, drawn, server_->fence(), server_->fence())
                                 : malformed_reply(*server_, server_->fence());
     }
 

@@ -101,8 +101,9 @@ class ClusterBackend final : public Backend
 public:
     ClusterBackend(std::shared_ptr<Runtime> runtime, ClusterAccess access)
         : for_examination_{{}, access.delay_after_failover, access.connect}
+        , layout_(access.lock_layout)
         , cluster_(Cluster::make(std::move(runtime), std::move(access)))
-        , slots_(std::make_shared<SlotContexts>(cluster_, for_examination_.delay_after_failover))
+        , slots_(std::make_shared<SlotContexts>(cluster_, for_examination_.delay_after_failover, layout_))
         , subscriber_(std::make_shared<ClusterSubscriber>(cluster_))
     {
         cluster_->on_change([weak = std::weak_ptr(subscriber_)] {
@@ -168,8 +169,10 @@ public:
 
     [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override
     {
-        if (as == WatchAs::waiter)
-            return subscriber_->watch(channel_of(*range), std::move(handler));
+        auto const& context = *slots_->of(*range, 0).follows;
+        // every release of Redisson's locks is told
+        if (as == WatchAs::waiter || context.is_redisson(*range))
+            return subscriber_->watch(context.channel_of(*range), std::move(handler));
         auto const subscribe = [&](Observers::Handler observer) {
             return subscriber_->watch(channel_of(*range), std::move(observer));
         };
@@ -232,6 +235,7 @@ public:
 
 private:
     ExamineSettings for_examination_;
+    LockLayout layout_;
     std::shared_ptr<Cluster> cluster_;
     std::shared_ptr<SlotContexts> slots_;
     std::shared_ptr<ClusterSubscriber> subscriber_;
@@ -251,6 +255,7 @@ make_cluster_backend(std::shared_ptr<Runtime> runtime, RedisClusterConfig const&
     access.tls = config.tls.enabled;
     access.name = describe(config);
     access.delay_after_failover = config.delay_after_failover;
+    access.lock_layout = config.lock_layout;
     return make_cluster_backend(std::move(runtime), std::move(access));
 }
 

@@ -30,6 +30,8 @@ struct ClusterAccess {
     std::string name;
     /// see RedisClusterConfig
     bool delay_after_failover = false;
+    /// see RedisClusterConfig
+    LockLayout lock_layout = LockLayout::tenure;
 };
 
 /** State that the parts of a cluster store share: the nodes, the map of hash slots, and the requests that wait for

@@ -32,7 +32,7 @@ SlotContext& SlotContexts::at(HashSlot slot)
                 cluster_->runtime(), std::move(channel),
                 ServerSettings{
                     cluster_->name(), cluster_->waiter(), delays_after_failover_, marker,
-                    ServerContext::Audience::shard, fence});
+                    ServerContext::Audience::shard, fence, layout_});
         };
         auto const channel = [&](Migration migration) {
             return std::make_shared<SlotChannel>(cluster_, slot, migration);

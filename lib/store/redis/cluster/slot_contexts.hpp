@@ -103,9 +103,10 @@ public:
     /// Claims of spread ranges that search for a free key at once: each search asks all nodes about many keys.
     static constexpr std::size_t most_searches = 16;
 
-    SlotContexts(std::shared_ptr<Cluster> cluster, bool delay_after_failover)
+    SlotContexts(std::shared_ptr<Cluster> cluster, bool delay_after_failover, LockLayout layout)
         : cluster_(std::move(cluster))
         , delays_after_failover_(delay_after_failover)
+        , layout_(layout)
         , searches_(std::make_shared<store::ClaimWindow>(cluster_->runtime(), most_searches))
     {
     }
@@ -135,6 +136,7 @@ private:
 
     std::shared_ptr<Cluster> cluster_;
     bool delays_after_failover_;
+    LockLayout layout_;
     store::ClaimWindowPtr searches_;
     std::map<HashSlot, SlotContext> slots_;
     RangeCache multi_slot_ranges_;

@@ -24,6 +24,8 @@ constexpr char const* instead_of_replicas = "a majority of the servers stands in
 constexpr char const* instead_of_delay =
     "redlock does not offer it; a server that lost its data stays stopped for the longest ttl in use instead";
 
+constexpr char const* no_layout = "Redisson's clients claim keys of one server, without a majority";
+
 /** The database in the path of a URL; 0 if the path is empty. */
 std::uint32_t database_from(std::string const& path)
 {
@@ -38,10 +40,31 @@ void refuse_database_option(UrlOptions& options, Url const& url)
 }
 
 template <class Config>
+void read_layout(Config& config, UrlOptions& options)
+{
+    std::string layout = "tenure";
+    options.read("lock_layout", layout);
+    if (layout != "tenure" && layout != "redisson")
+        refuse_url("option lock_layout", layout, "must be tenure or redisson");
+    if (layout == "redisson")
+        config.lock_layout = LockLayout::redisson;
+}
+
+template <class Config>
+void check_layout(std::string const& prefix, Config const& config)
+{
+    if (config.lock_layout == LockLayout::redisson && config.delay_after_failover)
+        refuse_config(
+            prefix + "delay_after_failover", "true",
+            "must be false with lock_layout = redisson: Redisson's clients claim keys without the delay");
+}
+
+template <class Config>
 void read_failover(Config& config, UrlOptions& options, Url const& url)
 {
     auto& [acknowledged_by, acknowledged_within] = config.replicas;
     options.read("delay_after_failover", config.delay_after_failover);
+    read_layout(config, options);
     options.read_number("replicas", acknowledged_by, "must be the number of replicas to wait for, 0 to 64");
     options.read(
         "replicas_within", acknowledged_within, url.options.contains("replicas") ? "" : "needs the option replicas");
@@ -115,6 +138,7 @@ RedisClusterConfig cluster_config_from(Url const& url)
     config.seeds = endpoints_from(url, RedisConfig{}.port);
     auto options = read_connection(config, url, schemes::redis_cluster);
     options.read("delay_after_failover", config.delay_after_failover);
+    read_layout(config, options);
     for (auto const* const name : {"replicas", "replicas_within"})
         options.refuse(name, "must not be there: a cluster does not offer it");
     options.refuse_others();
@@ -131,6 +155,7 @@ RedlockConfig redlock_config_from(Url const& url)
     for (auto const* const name : {"replicas", "replicas_within"})
         options.refuse(name, std::string("must not be there: ") + instead_of_replicas);
     options.refuse("delay_after_failover", std::string("must not be there: ") + instead_of_delay);
+    options.refuse("lock_layout", std::string("must not be there: ") + no_layout);
     refuse_database_option(options, url);
     options.refuse_others();
     RedlockConfig config;
@@ -187,6 +212,7 @@ void check_config(RedisConfig const& config)
     }
     check_connection(prefix, config);
     check_replicas(prefix, config.replicas);
+    check_layout(prefix, config);
 }
 
 void check_config(RedisSentinelConfig const& config)
@@ -206,6 +232,7 @@ void check_config(RedisSentinelConfig const& config)
     check_login(prefix + "sentinel_", config.sentinel_username, config.sentinel_password);
     check_tls(prefix + "sentinel_", config.sentinel_tls);
     check_replicas(prefix, config.replicas);
+    check_layout(prefix, config);
 }
 
 void check_config(RedisClusterConfig const& config)
@@ -213,6 +240,7 @@ void check_config(RedisClusterConfig const& config)
     std::string const prefix = "RedisClusterConfig::";
     check_endpoints(prefix, "seeds", config.seeds);
     check_connection(prefix, config);
+    check_layout(prefix, config);
 }
 
 void check_config(RedlockConfig const& config)
@@ -233,6 +261,8 @@ void check_config(RedlockConfig const& config)
         if (server.delay_after_failover)
             refuse_config(
                 servers + ": delay_after_failover", "true", std::string("must be false: ") + instead_of_delay);
+        if (server.lock_layout != LockLayout::tenure)
+            refuse_config(servers + ": lock_layout", "redisson", std::string("must be tenure: ") + no_layout);
         // by address, because two databases of one server fail together
         auto const where =
             server.socket_path.empty() ? to_string(Endpoint{server.host, server.port}) : server.socket_path;

@@ -67,10 +67,12 @@ std::string plain_form(std::string_view script)
             functions += definition;
     }
     replace_all(text, both, each);
-    std::string in_shard(publish_call);
-    replace_all(in_shard, "'PUBLISH'", "'SPUBLISH'");
-    replace_all(text, publish_call, not_published);
-    replace_all(text, in_shard, not_published);
+    for (auto const publish_call : publish_calls) {
+        std::string in_shard(publish_call);
+        replace_all(in_shard, "'PUBLISH'", "'SPUBLISH'");
+        replace_all(text, publish_call, not_published);
+        replace_all(text, in_shard, not_published);
+    }
     return functions + text;
 }
 

@@ -7,9 +7,9 @@
 namespace tenure::redis
 {
 
-/** The call by which scripts publish. */
-inline constexpr std::string_view publish_call =
-    "redis.pcall('PUBLISH', string.sub(KEYS[line], 1, -8) .. 'free', message)";
+/** The calls by which scripts publish. */
+inline constexpr std::string_view publish_calls[] = {
+    "redis.pcall('PUBLISH', string.sub(KEYS[line], 1, -8) .. 'free', message)", "redis.pcall('PUBLISH', ARGV[2], '0')"};
 
 /** Makes the form of a script for servers that check its text. Each command that names several entries of KEYS at once
  *  becomes a command for each; nothing is published. The text is unchanged if it has neither. */

@@ -197,7 +197,8 @@ end
 return redis.pcall('LLEN', KEYS[1]) == before and 'there' or 'joined'
 )";
 
-// Publishes within the shard of the channel, which does not involve nodes of other slots.
+} // namespace
+
 std::string with_spublish(std::string text)
 {
     constexpr std::string_view plain = "'PUBLISH'";
@@ -205,8 +206,6 @@ std::string with_spublish(std::string text)
         text.replace(at, plain.size(), "'SPUBLISH'");
     return text;
 }
-
-} // namespace
 
 Script const& release()
 {

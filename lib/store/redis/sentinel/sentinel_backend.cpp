@@ -145,6 +145,7 @@ make_backend(std::shared_ptr<Runtime> runtime, RedisSentinelConfig const& config
     };
     BackendSettings settings{name, config.replicas, config.delay_after_failover};
     settings.connect_to = connect_to_replicas(runtime, server, std::move(streams));
+    settings.lock_layout = config.lock_layout;
     settings.closed = [resolver] { resolver->close(); };
     return make_backend(std::move(runtime), std::move(connect), std::move(settings));
 }
