@@ -5,12 +5,9 @@
 #include "fleet.hpp"
 
 #include "harness/auditor.hpp"
-#include "harness/eventually.hpp"
 
 #include <chrono>
 #include <csignal>
-#include <exception>
-#include <stdexcept>
 #include <utility>
 
 namespace tenure::faults
@@ -90,8 +87,8 @@ bool PostgresqlUnderAttack::kill(Attack& attack)
 bool PostgresqlUnderAttack::kill_backend(Attack& attack)
 {
     FaultScope const fault{attack.ledger, disturbing("backend killed, so all of them restart")};
-    auto const pid = test::PostgresqlPerson(primary().port())
-                         .word(std::string("SELECT pid ") + of_clients + " ORDER BY random() LIMIT 1");
+    auto const pid =
+        person_at(primary())->word(std::string("SELECT pid ") + of_clients + " ORDER BY random() LIMIT 1");
     if (pid.empty())
         return false;
     ::kill(std::stoi(pid), SIGKILL);
@@ -105,10 +102,10 @@ bool PostgresqlUnderAttack::fill_disk(Attack& attack)
     if (!server.has_disk())
         return false;
     FaultScope const fault{attack.ledger, disturbing("disk full")};
-    server.fill_disk();
     // a table that grows needs the log, too
-    static_cast<void>(test::PostgresqlPerson(server.port())
-                          .code_of("CREATE TABLE guarded.growing AS SELECT generate_series(1, 1000000)"));
+    auto const person = person_at(server);
+    server.fill_disk();
+    static_cast<void>(person->code_of("CREATE TABLE guarded.growing AS SELECT generate_series(1, 1000000)"));
     attack.wait(attack.random.between(arena_.ttl / 2, arena_.ttl * 3 / 2));
     server.free_disk();
     // it does not recover by itself where the log had no room
@@ -161,9 +158,9 @@ bool PostgresqlUnderAttack::end_sessions(
 bool PostgresqlUnderAttack::hold_snapshot(Attack& attack)
 {
     FaultScope const fault{attack.ledger, harmless("old transaction")};
-    test::PostgresqlPerson person(primary().port());
-    person.ask("BEGIN ISOLATION LEVEL REPEATABLE READ");
-    person.ask("SELECT count(*) FROM tenure.lease");
+    auto const person = person_at(primary());
+    person->ask("BEGIN ISOLATION LEVEL REPEATABLE READ");
+    person->ask("SELECT count(*) FROM tenure.lease");
     attack.wait(arena_.ttl * 3 / 2);
     return true;
 }
@@ -185,7 +182,7 @@ bool PostgresqlUnderAttack::stop_receiver(Attack& attack, bool cancels)
     FaultScope const fault{
         attack.ledger,
         disturbing(cancels ? "standby silent, and waits for it cancelled" : "standby silent, so no commit ends")};
-    auto const receiver = test::PostgresqlPerson(standby().port()).word("SELECT pid FROM pg_stat_wal_receiver");
+    auto const receiver = person_at(standby())->word("SELECT pid FROM pg_stat_wal_receiver");
     if (receiver.empty())
         return false;
     auto const pid = std::stoi(receiver);
@@ -210,9 +207,9 @@ bool PostgresqlUnderAttack::fail_over(Attack& attack, Way way, std::string const
     if (way == Way::lag) {
         // what is granted from now on is lost
         wait_for_standby(false);
-        test::PostgresqlPerson person(standby().port());
-        person.ask("ALTER SYSTEM SET primary_conninfo = ''");
-        person.ask("SELECT pg_reload_conf()");
+        auto const person = person_at(standby());
+        person->ask("ALTER SYSTEM SET primary_conninfo = ''");
+        person->ask("SELECT pg_reload_conf()");
         attack.wait(attack.random.between(arena_.ttl / 2, arena_.ttl));
     }
     in_doubt_ = true;

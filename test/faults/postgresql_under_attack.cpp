@@ -2,6 +2,7 @@
 #include "postgresql_under_attack.hpp"
 
 #include "harness/auditor.hpp"
+#include "harness/eventually.hpp"
 
 #include <tenure/open_store.hpp>
 
@@ -48,8 +49,10 @@ PostgresqlUnderAttack::PostgresqlUnderAttack(Arena const& arena, bool pooled)
     test::give_to_servers(directory_.path());
     test::give_to_servers(directory_.file("wall-clock"));
     // so small that the log that it keeps does not fill the disk
-    test::PostgresqlOptions const options{
-        {"max_wal_size=48MB", "min_wal_size=32MB", "wal_keep_size=32MB"}, clock_.environment(), "240m"};
+    test::PostgresqlOptions options;
+    options.settings = {"max_wal_size=48MB", "min_wal_size=32MB", "wal_keep_size=32MB"};
+    options.environment = clock_.environment();
+    options.disk = "240m";
     servers_[0] = std::make_unique<test::PostgresqlServer>(options);
     install(primary().url());
     test::PostgresqlPerson person(primary().port());
@@ -79,9 +82,25 @@ std::string PostgresqlUnderAttack::url(std::size_t worker) const
     return "postgresql://postgres@" + hosts + "/postgres";
 }
 
+std::unique_ptr<test::PostgresqlPerson> PostgresqlUnderAttack::person_at(test::PostgresqlServer const& server)
+{
+    std::unique_ptr<test::PostgresqlPerson> person;
+    auto const comes = [&] {
+        try {
+            person = std::make_unique<test::PostgresqlPerson>(server.port());
+        } catch (std::runtime_error const&) {
+            // it recovers
+        }
+        return person != nullptr;
+    };
+    if (!test::eventually(comes, 30s, 50ms))
+        throw std::runtime_error("PostgreSQL does not serve:\n" + server.log());
+    return person;
+}
+
 void PostgresqlUnderAttack::tell(std::string const& sql)
 {
-    test::PostgresqlPerson(primary().port()).ask(sql);
+    person_at(primary())->ask(sql);
 }
 
 void PostgresqlUnderAttack::wait_for_standby(bool waits)
@@ -132,9 +151,8 @@ std::int64_t PostgresqlUnderAttack::expiry_delay(std::int64_t now) const
 
 std::vector<std::string> PostgresqlUnderAttack::endless_keys()
 {
-    test::PostgresqlPerson person(primary().port());
     std::vector<std::string> keys;
-    for (auto const& row : person.ask("SELECT key FROM tenure.lease WHERE until = 'infinity'"))
+    for (auto const& row : person_at(primary())->ask("SELECT key FROM tenure.lease WHERE until = 'infinity'"))
         keys.push_back(row[0]);
     return keys;
 }
@@ -142,8 +160,7 @@ std::vector<std::string> PostgresqlUnderAttack::endless_keys()
 void PostgresqlUnderAttack::finish(Ledger& ledger, std::ostream& figures)
 {
     writers_->end();
-    test::PostgresqlPerson person(primary().port());
-    writers_->judge(person, ledger, figures);
+    writers_->judge(*person_at(primary()), ledger, figures);
 }
 
 } // namespace tenure::faults

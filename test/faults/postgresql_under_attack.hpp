@@ -48,6 +48,8 @@ private:
     [[nodiscard]] test::PostgresqlServer& primary() { return *servers_[primary_]; }
     [[nodiscard]] test::PostgresqlServer& standby() { return *servers_[1 - primary_]; }
     [[nodiscard]] bool pooled() const noexcept { return pooler_ != nullptr; }
+    /** Waits until it serves. */
+    [[nodiscard]] static std::unique_ptr<test::PostgresqlPerson> person_at(test::PostgresqlServer const& server);
     /** By a person at the primary. */
     void tell(std::string const& sql);
     /** Each commit waits for the standby, or for none. */
