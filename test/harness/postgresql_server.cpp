@@ -80,6 +80,8 @@ PostgresqlPerson::PostgresqlPerson(std::uint16_t port, std::string const& parame
         PQfinish(connection_->pg);
         throw std::runtime_error(why);
     }
+    // its own way is to print them
+    PQsetNoticeProcessor(connection_->pg, [](void*, char const*) {}, nullptr);
 }
 
 PostgresqlPerson::~PostgresqlPerson()

@@ -7,7 +7,10 @@
 #include "system/support/certificate_authority.hpp"
 
 #include <tenure/errc.hpp>
+#include <tenure/lock.hpp>
+#include <tenure/stores/postgresql.hpp>
 
+#include <boost/asio/io_context.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -21,6 +24,8 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+namespace asio = boost::asio;
 
 using namespace tenure;
 using namespace tenure::backend;
@@ -182,22 +187,45 @@ TEST_CASE("a server whose certificate is wrong gets no login", "[postgresql]")
 TEST_CASE("a child of fork leaves the session of its parent alone", "[postgresql][pg_child_ends_session]")
 {
     Database database;
-    auto const range = named_key("key");
-    std::optional<Client> client(std::in_place, Database::connect(database.server.port()));
-    auto const granted = expect<Granted>(client->claim(database.request(range, 1)));
-    auto const claim = claim_of(range, owner(1), granted);
+    asio::io_context context;
+    std::optional<Store> store(
+        open_store(context.get_executor(), Database::config(database.server.port()), {.log = silent_log_sink()}));
+    Lease lease;
+    Lock(*store, {.key = "held", .ttl = 1s}).async_acquire([&](error_code error, Lease granted) {
+        CHECK_FALSE(error);
+        lease = std::move(granted);
+    });
+    auto const run_until = [&](Instant limit, auto const& condition) {
+        while (Clock::now() < limit && !condition())
+            context.run_one_for(10ms);
+    };
+    run_until(Clock::now() + 10s, [&] { return lease.valid(); });
+    REQUIRE(lease.valid());
     auto const sessions = sessions_of(database);
+    context.notify_fork(asio::io_context::fork_prepare);
     auto const child = ::fork();
+    REQUIRE(child >= 0);
     if (child == 0) {
-        client.reset();
+        context.notify_fork(asio::io_context::fork_child);
+        lease = Lease();
+        store.reset();
+        context.run_for(200ms);
         ::_exit(0);
     }
+    context.notify_fork(asio::io_context::fork_parent);
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
     CHECK(WIFEXITED(status));
-    expect<Renewed>(client->renew(claim, 5s));
+    // longer than the ttl
+    run_until(Clock::now() + 1500ms, [&] { return !lease.valid(); });
+    CHECK(lease.valid());
     CHECK(sessions_of(database) == sessions);
-    expect<Released>(client->release(claim));
+    lease.async_release([&](error_code error, ReleaseOutcome) {
+        CHECK_FALSE(error);
+        store.reset();
+    });
+    run_until(Clock::now() + 5s, [&] { return !store; });
+    CHECK_FALSE(store);
 }
 
 TEST_CASE("an answer that a paused server gives later still counts", "[postgresql]")

@@ -374,6 +374,7 @@ void Client::leave_silent()
     if (left_behind_.size() == most_left_behind)
         give_up(left_behind_.front().first, "the server does not answer");
     left_behind_.emplace_back(std::exchange(current_, nullptr), runtime_->now() + longest_wait);
+    timer_.by(left_behind_.back().second, weak_from_this(), &Client::tick);
     ready_ = false;
     wanted_ = true;
     last_error_ = {errc::store_unavailable, "the server does not answer"};
