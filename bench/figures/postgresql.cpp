@@ -189,13 +189,15 @@ private:
         return rounds * 100.0;
     }
 
-    /** The second value of the run: the server's CPU in microseconds of each of `count`. */
+    /** The second value of the run: the server's CPU in microseconds of each of `count`, its sessions' logins included.
+     */
     [[nodiscard]] Candidate counted(std::string name, unsigned count, std::function<Measurement()> work)
     {
         return {std::move(name), [this, count, work = std::move(work)] {
                     auto const before = server_->cpu_seconds();
                     auto result = in_child(Place::split, work);
-                    result.push_back((server_->cpu_seconds() - before) * 1e6 / count);
+                    // the first tenth, which is not timed, also takes it
+                    result.push_back((server_->cpu_seconds() - before) * 1e6 / (count * 1.1));
                     return result;
                 }};
     }

@@ -87,8 +87,7 @@ bool PostgresqlUnderAttack::kill(Attack& attack)
 bool PostgresqlUnderAttack::kill_backend(Attack& attack)
 {
     FaultScope const fault{attack.ledger, disturbing("backend killed, so all of them restart")};
-    auto const pid =
-        person_at(primary())->word(std::string("SELECT pid ") + of_clients + " ORDER BY random() LIMIT 1");
+    auto const pid = person_at(primary())->word(std::string("SELECT pid ") + of_clients + " ORDER BY random() LIMIT 1");
     if (pid.empty())
         return false;
     ::kill(std::stoi(pid), SIGKILL);

@@ -58,11 +58,18 @@ public:
     bool connected()
     {
         if (PQstatus(connection_.get()) != CONNECTION_OK)
-            connection_.reset(PQconnectdb(parameters_.c_str()));
+            connect();
         return PQstatus(connection_.get()) == CONNECTION_OK;
     }
 
 private:
+    void connect()
+    {
+        connection_.reset(PQconnectdb(parameters_.c_str()));
+        // its own way is to print them
+        PQsetNoticeProcessor(connection_.get(), [](void*, char const*) {}, nullptr);
+    }
+
     std::string parameters_;
     std::unique_ptr<PGconn, void (*)(PGconn*)> connection_{nullptr, &PQfinish};
 };
