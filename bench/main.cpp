@@ -26,7 +26,7 @@ struct Part {
     /// not measured unless it is named
     bool on_demand = false;
 };
-constexpr std::array<Part, 23> parts{{
+constexpr auto parts = std::to_array<Part>({
     {"floor", bench::measure_floor},
     {"pairs", bench::measure_pairs},
     {"peers", bench::measure_peers},
@@ -44,13 +44,16 @@ constexpr std::array<Part, 23> parts{{
     {"redlock_throughput", bench::measure_redlock_throughput},
     {"etcd", bench::measure_etcd},
     {"zookeeper", bench::measure_zookeeper},
+#ifdef TENURE_BENCH_POSTGRESQL
+    {"postgresql", bench::measure_postgresql},
+#endif
     {"file", bench::measure_file},
     {"compile_time", bench::measure_compile_time},
     {"renewals", bench::measure_renewals},
     {"memory", bench::measure_memory},
     {"many_leases", bench::measure_many_leases},
     {"curves", bench::measure_curves, true},
-}};
+});
 
 constexpr std::string_view usage = R"(usage: tenure_bench [OPTION...]
        tenure_bench --workload NAME --url URL [WORKLOAD OPTION...]
@@ -61,7 +64,7 @@ Measures tenure against a raw socket client on a redis-server of its own, and pr
   --only PART           only this part; may be repeated. Parts: floor pairs peers before latency
                         first_free handover fairness shares multi segments
                         reentry cluster_pairs redlock_latency redlock_throughput
-                        etcd zookeeper file compile_time renewals memory many_leases; curves only if it is named
+                        etcd zookeeper postgresql file compile_time renewals memory many_leases; curves only if it is named
   --rounds N            interleaved rounds of each figure (7)
   --let-sleep           idle cores may sleep, so that figures across cores carry the time they take to wake; without
                         it they are kept awake where the kernel allows it, which is for root

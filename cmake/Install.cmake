@@ -73,3 +73,17 @@ endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/tenure.pc.in" "${PROJECT_BINARY_DIR}/tenure.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/tenure.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
         COMPONENT tenure_development)
+
+if(TENURE_POSTGRESQL)
+  # what `tenure init --print` prints, for tools that migrate a schema
+  file(READ "${PROJECT_SOURCE_DIR}/lib/store/postgresql/schema.cpp" schema)
+  string(FIND "${schema}" "R\"sql(" begin)
+  string(FIND "${schema}" ")sql\"" end REVERSE)
+  math(EXPR begin "${begin} + 6")
+  math(EXPR length "${end} - ${begin}")
+  string(SUBSTRING "${schema}" ${begin} ${length} schema)
+  file(WRITE "${PROJECT_BINARY_DIR}/postgresql.sql" "${schema};\n")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/lib/store/postgresql/schema.cpp")
+  install(FILES "${PROJECT_BINARY_DIR}/postgresql.sql" DESTINATION "${CMAKE_INSTALL_DATADIR}/tenure"
+          COMPONENT tenure_development)
+endif()

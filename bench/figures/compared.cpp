@@ -36,7 +36,7 @@ void compare_handovers(Setting const& setting, ComparedHandovers const& compared
     // the fastest tenth shows a program's own cost even while other programs use the machine
     for (auto const& series : all)
         setting.report.medians(compared.store + ", p10 of the same", series, "us", 1);
-    setting.report.figure(compared.figure, all[1].median() / all[0].median(), Goal::at_most, 1.5);
+    setting.report.figure(compared.figure, all[1].median() / all[0].median(), Goal::at_most, compared.limit);
 }
 
 } // namespace bench

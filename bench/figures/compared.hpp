@@ -25,9 +25,10 @@ struct ComparedHandovers {
     std::function<void(int)> raw_wait;
     std::string url;
     std::function<std::unique_ptr<Observer>()> observe;
+    double limit = 1.5;
 };
 
-/** Measures both in turns, and reports the figure: at most 1.5. */
+/** Measures both in turns, and reports the figure: at most `limit`. */
 void compare_handovers(Setting const& setting, ComparedHandovers const& compared);
 
 } // namespace bench

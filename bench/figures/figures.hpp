@@ -62,6 +62,8 @@ void measure_redlock_throughput(Setting const& setting);
 void measure_etcd(Setting const& setting);
 /** Measures a ZooKeeper server; skipped without a server, or if the library was built without ZooKeeper. */
 void measure_zookeeper(Setting const& setting);
+/** Measures the store on PostgreSQL beside plain statements; nothing where there is no server. */
+void measure_postgresql(Setting const& setting);
 /** Pairs, the first free of 1,024, hand-overs beside flock(2) and renewals in a directory. */
 void measure_file(Setting const& setting);
 /** From release to acquire in another process. */

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The store in a directory, on a file system in memory: no server, so these figures are times and not ratios.
 #include "figures/figures.hpp"
+#include "figures/holder_of_all_but_last.hpp"
 #include "harness/child.hpp"
 #include "harness/control.hpp"
 #include "harness/handover.hpp"
@@ -18,7 +19,6 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -48,31 +48,6 @@ public:
 
 private:
     tenure::test::ScratchDirectory scratch_{tenure::test::ScratchDirectory::Place::memory};
-};
-
-/** A process that holds all slots but the last one, while this object lives. */
-class HolderOfAllButLast
-{
-public:
-    HolderOfAllButLast(std::string const& url, unsigned keys)
-    {
-        std::array<int, 2> ends{};
-        if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-            throw std::system_error(errno, std::generic_category(), "pipe2");
-        child_.emplace(Place::any, [&]() -> Measurement {
-            library::hold_all_but_last(url, keys, ends[1]);
-            return {};
-        });
-        ::close(ends[1]);
-        char held = 0;
-        auto const got = ::read(ends[0], &held, 1);
-        ::close(ends[0]);
-        if (got != 1)
-            throw std::runtime_error("the slots could not be held");
-    }
-
-private:
-    std::optional<Child> child_;
 };
 
 /** Pairs per second of processes that have a key each, all together, and the CPU time of one pair. */

@@ -128,6 +128,7 @@ public:
         report.clean_after = wait_until_clean();
         for (auto const& key : store_->endless_keys())
             ledger_.breach("S13", "without ttl in the end: " + key);
+        store_->finish(ledger_, std::cout);
         if (watcher_)
             report.figures = watcher_->stop();
         report.writes = register_.totals();

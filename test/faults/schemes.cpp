@@ -2,6 +2,9 @@
 #include "cluster_under_attack.hpp"
 #include "etcd_under_attack.hpp"
 #include "file_under_attack.hpp"
+#ifdef TENURE_TESTS_POSTGRESQL
+#include "postgresql_under_attack.hpp"
+#endif
 #include "redis_under_attack.hpp"
 #include "redlock_under_attack.hpp"
 #include "sentinel_under_attack.hpp"
@@ -54,6 +57,10 @@ std::vector<Scheme> const& schemes()
         {"redis+cluster", without_redis, open<ClusterUnderAttack>},
         {"redlock", without_redis, open<RedlockUnderAttack>},
         {"etcd", without_etcd, open<EtcdUnderAttack>, std::chrono::seconds{4}},
+#ifdef TENURE_TESTS_POSTGRESQL
+        {"postgresql", test::missing_postgresql, open<PostgresqlUnderAttack>, std::chrono::seconds{3}},
+        {"postgresql+pgbouncer", test::missing_pgbouncer, open<PooledPostgresqlUnderAttack>, std::chrono::seconds{3}},
+#endif
         {"zookeeper", test::missing_zookeeper, open<ZookeeperUnderAttack>, std::chrono::seconds{5}},
     };
     return all;

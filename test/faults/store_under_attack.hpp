@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
@@ -75,6 +76,9 @@ public:
 
     /** Keys of the arena's names that have no ttl, in the end. */
     [[nodiscard]] virtual std::vector<std::string> endless_keys() = 0;
+
+    /** After the end of all workers: what else was to be shown of this store, and the figures of it for a person. */
+    virtual void finish(Ledger&, std::ostream&) {}
 };
 
 /** One kind of store. */

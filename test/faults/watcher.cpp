@@ -121,11 +121,17 @@ void Watcher::compare(
         // Read before the store was asked, whose expiry only grows while one holder has the key.
         auto const margin = key.expiry - before.valid_until;
         figures_.least_margin = std::min(figures_.least_margin, margin);
-        if (margin <= 0)
-            complain(
-                memory_[cell].complained_expiry, token, "S2",
-                "valid_until is " + std::to_string(-margin / 1000) + " us behind the store's expiry" + key.detail,
-                cell);
+        if (margin > 0)
+            return;
+        // a promoted standby may lack renewals
+        if (auto const fault = ledger_.forgotten_by(cell, boottime_ns(), arena_.ttl_ns()); !fault.empty()) {
+            if (std::exchange(memory_[cell].complained_expiry, token) != token)
+                ledger_.excuse("S2", fault);
+            return;
+        }
+        complain(
+            memory_[cell].complained_expiry, token, "S2",
+            "valid_until is " + std::to_string(-margin / 1000) + " us behind the store's expiry" + key.detail, cell);
         return;
     }
     auto const now = boottime_ns();

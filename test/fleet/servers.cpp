@@ -5,6 +5,9 @@
 #include "harness/etcd_server.hpp"
 #include "harness/eventually.hpp"
 #include "harness/fault_proxy.hpp"
+#ifdef TENURE_TESTS_POSTGRESQL
+#include "harness/postgresql_server.hpp"
+#endif
 #include "harness/redis_cluster.hpp"
 #include "harness/redis_server.hpp"
 #include "harness/sentinel_group.hpp"
@@ -171,6 +174,25 @@ private:
     std::optional<test::FaultProxy> proxy_;
 };
 
+#ifdef TENURE_TESTS_POSTGRESQL
+class PostgresqlServers final : public Servers
+{
+public:
+    [[nodiscard]] std::string url() const override { return server_.url(); }
+    void kill() override { server_.kill(); }
+    void start() override { server_.start(); }
+    void cut_connections() override
+    {
+        test::PostgresqlPerson(server_.port())
+            .ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND "
+                 "pid <> pg_backend_pid()");
+    }
+
+private:
+    test::PostgresqlServer server_;
+};
+#endif
+
 class ZookeeperServers final : public Servers
 {
 public:
@@ -226,6 +248,11 @@ constexpr std::array kinds{
     StoreKind{
         "etcd", missing_etcd,
         [](bool proxied) -> std::unique_ptr<Servers> { return std::make_unique<EtcdServers>(proxied); }},
+#ifdef TENURE_TESTS_POSTGRESQL
+    StoreKind{
+        "postgresql", test::missing_postgresql,
+        [](bool) -> std::unique_ptr<Servers> { return std::make_unique<PostgresqlServers>(); }},
+#endif
     StoreKind{"zookeeper", test::missing_zookeeper, [](bool proxied) -> std::unique_ptr<Servers> {
                   return std::make_unique<ZookeeperServers>(proxied);
               }}};

@@ -8,6 +8,7 @@
 
 #include <libpq-fe.h>
 
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,8 +29,9 @@ using namespace std::chrono_literals;
 /// the servers refuse to run as root
 constexpr unsigned nobody = 65534;
 
-/** The path of a program of the server; empty: there is none. Debian keeps them out of PATH. */
-std::string server_program(std::string const& name)
+} // namespace
+
+std::string postgresql_program(std::string const& name)
 {
     std::vector<std::string> found;
     std::error_code none;
@@ -40,6 +42,9 @@ std::string server_program(std::string const& name)
     return found.empty() ? find_program(name) : found.back();
 }
 
+namespace
+{
+
 std::vector<std::string> as_other_user(std::vector<std::string> arguments)
 {
     if (::geteuid() != 0)
@@ -48,12 +53,6 @@ std::vector<std::string> as_other_user(std::vector<std::string> arguments)
                                  "--"};
     all.insert(all.end(), arguments.begin(), arguments.end());
     return all;
-}
-
-void give_away(std::string const& path)
-{
-    if (::geteuid() == 0 && ::chown(path.c_str(), nobody, nobody) != 0)
-        throw std::system_error(errno, std::generic_category(), "chown " + path);
 }
 
 void run(std::vector<std::string> arguments, std::string const& output)
@@ -81,6 +80,8 @@ PostgresqlPerson::PostgresqlPerson(std::uint16_t port, std::string const& parame
         PQfinish(connection_->pg);
         throw std::runtime_error(why);
     }
+    // its own way is to print them
+    PQsetNoticeProcessor(connection_->pg, [](void*, char const*) {}, nullptr);
 }
 
 PostgresqlPerson::~PostgresqlPerson()
@@ -128,25 +129,67 @@ std::string PostgresqlPerson::code_of(std::string const& sql, std::vector<std::s
 
 // -- the server --
 
-PostgresqlServer::PostgresqlServer(std::vector<std::string> settings)
-    : ServerProcess(ScratchDirectory::Place::memory)
+void give_to_servers(std::string const& path)
 {
-    give_away(directory_.path());
-    choose_settings(std::move(settings));
-    run({server_program("initdb"), "--pgdata=" + directory_.file("data"), "--username=postgres", "--auth=trust",
+    if (::geteuid() == 0 && ::chown(path.c_str(), nobody, nobody) != 0)
+        throw std::system_error(errno, std::generic_category(), "chown " + path);
+}
+
+PostgresqlServer::PostgresqlServer(PostgresqlOptions options)
+    : ServerProcess(options.place)
+    , options_(std::move(options))
+{
+    prepare();
+    run({postgresql_program("initdb"), "--pgdata=" + directory_.file("data"), "--username=postgres", "--auth=trust",
          "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"},
         directory_.file("initdb.log"));
     start();
 }
 
-PostgresqlServer::PostgresqlServer(PostgresqlServer const& primary, std::vector<std::string> settings)
-    : ServerProcess(ScratchDirectory::Place::memory)
+PostgresqlServer::PostgresqlServer(PostgresqlServer const& primary, PostgresqlOptions options)
+    : ServerProcess(options.place)
+    , options_(std::move(options))
 {
-    give_away(directory_.path());
-    choose_settings(std::move(settings));
+    prepare();
+    follow(primary);
+}
+
+PostgresqlServer::~PostgresqlServer()
+{
+    process_.reset();
+    if (mounted_)
+        ::umount2(directory_.file("data").c_str(), MNT_DETACH);
+}
+
+void PostgresqlServer::prepare()
+{
+    give_to_servers(directory_.path());
+    for (auto const* const one :
+         {"listen_addresses=127.0.0.1", "max_connections=200", "shared_buffers=32MB", "autovacuum_naptime=10s"})
+        options_.settings.emplace_back(one);
+    options_.settings.push_back("unix_socket_directories=" + directory_.path());
+    if (options_.disk.empty() || ::geteuid() != 0)
+        return;
+    auto const data = directory_.file("data");
+    auto const owner = std::to_string(nobody);
+    auto const how = "mode=0700,uid=" + owner + ",gid=" + owner + ",size=" + options_.disk;
+    std::filesystem::create_directory(data);
+    mounted_ = ::mount("tmpfs", data.c_str(), "tmpfs", 0, how.c_str()) == 0;
+    if (!mounted_)
+        std::filesystem::remove(data);
+}
+
+void PostgresqlServer::follow(PostgresqlServer const& primary)
+{
+    if (process_)
+        kill();
+    auto const data = directory_.file("data");
+    if (std::filesystem::exists(data))
+        for (auto const& entry : std::filesystem::directory_iterator(data))
+            std::filesystem::remove_all(entry.path());
     auto const from = "host=127.0.0.1 user=postgres application_name=standby port=" + std::to_string(primary.port());
-    run({server_program("pg_basebackup"), "--pgdata=" + directory_.file("data"), "--dbname=" + from,
-         "--write-recovery-conf", "--checkpoint=fast", "--no-sync"},
+    run({postgresql_program("pg_basebackup"), "--pgdata=" + data, "--dbname=" + from, "--write-recovery-conf",
+         "--checkpoint=fast", "--no-sync"},
         directory_.file("basebackup.log"));
     start();
     PostgresqlPerson person(primary.port());
@@ -156,23 +199,14 @@ PostgresqlServer::PostgresqlServer(PostgresqlServer const& primary, std::vector<
         throw std::runtime_error("the standby does not follow:\n" + log());
 }
 
-void PostgresqlServer::choose_settings(std::vector<std::string> settings)
-{
-    settings_ = std::move(settings);
-    for (auto const* const one :
-         {"listen_addresses=127.0.0.1", "max_connections=200", "shared_buffers=32MB", "autovacuum_naptime=10s"})
-        settings_.emplace_back(one);
-    settings_.push_back("unix_socket_directories=" + directory_.path());
-}
-
 bool PostgresqlServer::launch()
 {
     auto const before = log().size();
     std::vector<std::string> arguments{
-        server_program("postgres"), "-D", directory_.file("data"), "-p", std::to_string(port_)};
-    for (auto const& setting : settings_)
+        postgresql_program("postgres"), "-D", directory_.file("data"), "-p", std::to_string(port_)};
+    for (auto const& setting : options_.settings)
         arguments.insert(arguments.end(), {"-c", setting});
-    process_.emplace(Command{as_other_user(std::move(arguments)), {}, directory_.file("server.log")});
+    process_.emplace(Command{as_other_user(std::move(arguments)), options_.environment, directory_.file("server.log")});
     auto const serves = [&] {
         return !process_->running() || log().find("ready to accept", before) != std::string::npos;
     };
@@ -208,6 +242,65 @@ void PostgresqlServer::crash()
     process_.reset();
 }
 
+void PostgresqlServer::signal_all(int number)
+{
+    std::ifstream children("/proc/" + std::to_string(pid()) + "/task/" + std::to_string(pid()) + "/children");
+    for (pid_t child = 0; children >> child;)
+        ::kill(child, number);
+}
+
+double PostgresqlServer::cpu_seconds() const
+{
+    std::vector<pid_t> all{pid()};
+    std::ifstream children("/proc/" + std::to_string(pid()) + "/task/" + std::to_string(pid()) + "/children");
+    for (pid_t child = 0; children >> child;)
+        all.push_back(child);
+    double ticks = 0;
+    for (auto const process : all) {
+        std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+        std::string skipped;
+        // after 13 values: user, system, and both of those that have ended
+        for (int i = 0; i < 13; ++i)
+            file >> skipped;
+        for (double value = 0; auto const i : {0, 1, 2, 3})
+            ticks += file >> value && (i < 2 || process == pid()) ? value : 0;
+    }
+    return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+void PostgresqlServer::kill()
+{
+    // the first process is stopped, so that it starts no others
+    process_->pause();
+    signal_all(SIGKILL);
+    ServerProcess::kill();
+}
+
+void PostgresqlServer::pause()
+{
+    ServerProcess::pause();
+    signal_all(SIGSTOP);
+}
+
+void PostgresqlServer::resume()
+{
+    signal_all(SIGCONT);
+    ServerProcess::resume();
+}
+
+void PostgresqlServer::fill_disk()
+{
+    std::ofstream file(directory_.file("data/filling"));
+    std::string const block(1UL << 20U, 'x');
+    while (file.write(block.data(), static_cast<std::streamsize>(block.size())).flush())
+        ;
+}
+
+void PostgresqlServer::free_disk()
+{
+    std::filesystem::remove(directory_.file("data/filling"));
+}
+
 void PostgresqlServer::promote()
 {
     PostgresqlPerson(port_).ask("SELECT pg_promote()");
@@ -218,7 +311,7 @@ void PostgresqlServer::promote()
 PgBouncer::PgBouncer(std::uint16_t server_port)
     : ServerProcess(ScratchDirectory::Place::memory)
 {
-    give_away(directory_.path());
+    give_to_servers(directory_.path());
     port_ = free_port();
     std::ofstream(directory_.file("users.txt")) << "\"postgres\" \"\"\n";
     std::ofstream(directory_.file("pgbouncer.ini"))
@@ -255,17 +348,30 @@ std::string PgBouncer::url() const
     return "postgresql://postgres@127.0.0.1:" + std::to_string(port_) + "/postgres?create=true";
 }
 
+std::string missing_postgresql()
+{
+    return postgresql_program("initdb").empty() ? "PostgreSQL is not installed" : "";
+}
+
+std::string missing_pgbouncer()
+{
+    if (auto missing = missing_postgresql(); !missing.empty())
+        return missing;
+    return find_program("pgbouncer").empty() && !std::filesystem::exists("/usr/sbin/pgbouncer")
+               ? "PgBouncer is not installed"
+               : "";
+}
+
 void require_postgresql()
 {
-    if (server_program("initdb").empty())
-        SKIP("PostgreSQL is not installed");
+    if (auto const missing = missing_postgresql(); !missing.empty())
+        SKIP(missing);
 }
 
 void require_pgbouncer()
 {
-    require_postgresql();
-    if (find_program("pgbouncer").empty() && !std::filesystem::exists("/usr/sbin/pgbouncer"))
-        SKIP("PgBouncer is not installed");
+    if (auto const missing = missing_pgbouncer(); !missing.empty())
+        SKIP(missing);
 }
 
 } // namespace tenure::test

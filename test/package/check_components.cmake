@@ -16,7 +16,7 @@ endfunction()
 
 install_into(whole)
 set(belongs_runtime "/libtenure\\.so\\.[0-9.]+$")
-set(belongs_development "/include/tenure/|^include/tenure/|/cmake/tenure/|/share/tenure/conformance/|^share/tenure/conformance/|/tenure\\.pc$|/libtenure(_opentelemetry|_prometheus|_testing)?\\.(a|so)$")
+set(belongs_development "/include/tenure/|^include/tenure/|/cmake/tenure/|/share/tenure/conformance/|^share/tenure/conformance/|/tenure\\.pc$|^share/tenure/postgresql\\.sql$|/libtenure(_opentelemetry|_prometheus|_testing)?\\.(a|so)$")
 set(belongs_tool "^bin/tenure$|/tenure\\.1$|/bash-completion/|/zsh/|/fish/")
 set(parts "")
 foreach(component IN ITEMS runtime development tool)

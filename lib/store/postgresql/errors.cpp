@@ -105,6 +105,10 @@ std::optional<net::StreamError> greeting_failure(TransactionReply const& reply, 
         return net::StreamError{
             errc::wrong_server, "the schema " + schema + " is newer than this program: update the program's tenure",
             true};
+    if (number_from<int>(version.substr(1, comma - 1)).value_or(0) < protocol)
+        return net::StreamError{
+            errc::wrong_server,
+            "the schema " + schema + " is older than this program: let its owner run: tenure init URL", true};
     return std::nullopt;
 }
 

@@ -21,7 +21,7 @@ constexpr char const* guard = "SELECT tenure.guard('key', $1)";
 
 } // namespace
 
-TEST_CASE("a guard passes under the lease alone", "[postgresql][guard]")
+TEST_CASE("a guard passes under the lease alone", "[postgresql][guard][pg_guard_after_eviction]")
 {
     Database database;
     auto const range = named_key("key");
@@ -50,7 +50,9 @@ TEST_CASE("a guard passes under the lease alone", "[postgresql][guard]")
     CHECK(database.person.code_of(guard, {token}) == "TN001");
 }
 
-TEST_CASE("no claim is granted before a guarded transaction ends, even if its lease is over", "[postgresql][guard]")
+TEST_CASE(
+    "no claim is granted before a guarded transaction ends, even if its lease is over",
+    "[postgresql][guard][pg_weaker_lock]")
 {
     Database database;
     auto const range = named_key("key");

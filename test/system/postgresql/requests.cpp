@@ -42,7 +42,8 @@ void poison(Database& database, std::string const& when)
 
 } // namespace
 
-TEST_CASE("a request that the server refuses does not refuse those of its batch", "[postgresql]")
+TEST_CASE(
+    "a request that the server refuses does not refuse those of its batch", "[postgresql][pg_answers_before_sync]")
 {
     Database database;
     SECTION("at once")
@@ -62,7 +63,7 @@ TEST_CASE("a request that the server refuses does not refuse those of its batch"
     CHECK(database.owner_of("b") == owner(2));
 }
 
-TEST_CASE("a key that is no UTF-8 is refused before it is sent", "[postgresql]")
+TEST_CASE("a key that is no UTF-8 is refused before it is sent", "[postgresql][pg_any_bytes_sent]")
 {
     Database database;
     auto const replies = claim_together(database, {"a", "\xc3\x28", "b"});
@@ -71,7 +72,8 @@ TEST_CASE("a key that is no UTF-8 is refused before it is sent", "[postgresql]")
     expect<Granted>(replies[2]);
 }
 
-TEST_CASE("claims are exclusive in a database whose transactions are serializable", "[postgresql]")
+TEST_CASE(
+    "claims are exclusive in a database whose transactions are serializable", "[postgresql][pg_isolation_of_user]")
 {
     Database database;
     database.person.ask("ALTER ROLE postgres SET default_transaction_isolation = 'serializable'");
@@ -143,7 +145,17 @@ TEST_CASE("claims that use keys for the first time at once never share one", "[p
     CHECK(taken.size() >= 16);
 }
 
-TEST_CASE("no request waits for a locked row", "[postgresql]")
+TEST_CASE("the first use of a key waits for no other one", "[postgresql][pg_first_use_unlocked]")
+{
+    Database database;
+    database.person.ask("BEGIN");
+    database.person.ask("SELECT * FROM tenure.claim('key', 0, 1, false, 'other', 20000, false)");
+    CHECK_FALSE(expect<Busy>(database.client.claim(database.request(named_key("key"), 1))).never_frees);
+    database.person.ask("ROLLBACK");
+    expect<Granted>(database.client.claim(database.request(named_key("key"), 1)));
+}
+
+TEST_CASE("no request waits for a locked row", "[postgresql][pg_renew_waits]")
 {
     Database database;
     auto const range = named_key("key");
@@ -164,7 +176,7 @@ TEST_CASE("no request waits for a locked row", "[postgresql]")
 
 TEST_CASE(
     "a grant that the standby has not confirmed is not used, and a session that ends in the wait proves nothing",
-    "[postgresql]")
+    "[postgresql][pg_warning_ignored][pg_fatal_is_refusal]")
 {
     Database database;
     database.person.ask("ALTER SYSTEM SET synchronous_standby_names = 'nowhere'");
@@ -205,7 +217,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("a standby is not used, and the primary among the hosts is found", "[postgresql]")
+TEST_CASE("a standby is not used, and the primary among the hosts is found", "[postgresql][pg_standby_used]")
 {
     Database database;
     PostgresqlServer const standby(database.server);

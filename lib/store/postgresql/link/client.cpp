@@ -315,8 +315,11 @@ void Client::on_lost(Connection& connection, net::StreamError const& error)
     if (connection.busy() && !connection.session().pid.empty() && lost_sessions_.size() < most_lost_sessions)
         lost_sessions_.push_back(connection.session());
     std::erase_if(left_behind_, [&connection](auto const& one) { return one.first.get() == &connection; });
-    if (&connection != current_.get())
+    if (&connection != current_.get()) {
+        if (ready_)
+            end_lost_sessions();
         return;
+    }
     current_ = nullptr;
     // held leases must be renewed as soon as the server is back
     wanted_ = wanted_ || shortest_ttl_ > 0ms;
@@ -371,6 +374,7 @@ void Client::leave_silent()
     if (left_behind_.size() == most_left_behind)
         give_up(left_behind_.front().first, "the server does not answer");
     left_behind_.emplace_back(std::exchange(current_, nullptr), runtime_->now() + longest_wait);
+    timer_.by(left_behind_.back().second, weak_from_this(), &Client::tick);
     ready_ = false;
     wanted_ = true;
     last_error_ = {errc::store_unavailable, "the server does not answer"};
