@@ -22,6 +22,8 @@ constexpr std::array terms = {
     Term{"StoreOptions::worker_name", "--worker"}, Term{"LockConfig::key", "--lock"}, Term{"MultiLock", "--lock"},
     Term{"ElectionConfig::name", "NAME"}, Term{"SlotPoolConfig::prefix", "--pool"},
     Term{"SlotPoolConfig::reuse_after", "--reuse-after"}, Term{"LockConfig::reuse_after", "--reuse-after"},
+    Term{"ShardGroupConfig::name", "--shards"}, Term{"ShardGroupConfig::shards", "--count"},
+    Term{"ShardGroupConfig::", "--"},
     // the other fields
     Term{"ReadWriteLockConfig::lease.", "--"}, Term{"ReadWriteLockConfig::", "--"},
     Term{"ReadWriteLockConfig:", "--shared, --exclusive:"}, Term{"SemaphoreConfig::lease.", "--"},

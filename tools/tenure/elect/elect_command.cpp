@@ -77,11 +77,11 @@ ElectionConfig config_of(ElectSettings const& settings)
 }
 
 /** Campaigns, runs the command while this program leads, and does so again whenever the leadership was lost. */
-class ElectedCommand : public SupervisedRun
+class ElectedCommand : public CommandRun
 {
 public:
     ElectedCommand(ElectSettings const& settings, Invocation const& invocation, Guard& guard)
-        : SupervisedRun(settings.store, invocation, guard)
+        : CommandRun(settings.store, invocation, guard)
         , settings_(settings)
         , election_(store_, config_of(settings))
     {

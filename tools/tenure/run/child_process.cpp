@@ -2,7 +2,9 @@
 #include "run/child_process.hpp"
 
 #include "run/inheritance.hpp"
+#include "run/processes.hpp"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,6 +42,7 @@ struct Preparation {
     int gate = -1;
     int gate_other_end = -1;
     int start_error = -1;
+    Input input = Input::inherited;
 };
 
 [[noreturn]] void become_command(Preparation const& preparation) noexcept
@@ -58,6 +61,9 @@ struct Preparation {
     while (got < 0 && errno == EINTR);
     if (got != 1)
         ::_exit(abandoned);
+    if (auto const nothing = preparation.input == Input::none ? ::open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+        nothing > 0)
+        ::dup2(nothing, STDIN_FILENO);
     preparation.inheritance->restore_descriptors();
     environ = const_cast<char**>(preparation.environment.data());
     ::execvp(preparation.arguments[0], preparation.arguments.data());
@@ -70,13 +76,13 @@ struct Preparation {
 
 ChildProcess::ChildProcess(
     std::vector<std::string> const& command, std::vector<std::string> const& environment,
-    Inheritance const& inheritance)
+    Inheritance const& inheritance, Input input)
 {
     auto gate = make_pipe();
     auto start_error = make_pipe();
     auto const preparation =
-        Preparation{::getpid(),         pointers_to(command), pointers_to(environment),  &inheritance,
-                    gate.read.number(), gate.write.number(),  start_error.write.number()};
+        Preparation{::getpid(),         pointers_to(command), pointers_to(environment),   &inheritance,
+                    gate.read.number(), gate.write.number(),  start_error.write.number(), input};
     // a signal that arrived in the child before its handlers are gone would be reported here
     sigset_t all;
     sigset_t before;
@@ -90,6 +96,7 @@ ChildProcess::ChildProcess(
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (id_ < 0)
         throw std::system_error(error, std::generic_category(), "cannot start a process for the command");
+    add_own_child(id_);
     // both sides do it, so that the group exists for whichever goes on first
     ::setpgid(id_, id_);
     gate_ = std::move(gate.write);
@@ -148,6 +155,7 @@ void ChildProcess::reap() noexcept
     while (!reaped_ && ::waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED) != 0 && errno == EINTR) {
     }
     reaped_ = true;
+    remove_own_child(id_);
 }
 
 } // namespace tenure::tool

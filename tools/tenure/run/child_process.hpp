@@ -14,6 +14,14 @@ namespace tenure::tool
 
 class Inheritance;
 
+/** What a command reads. */
+enum class Input {
+    /// as this program, with the terminal
+    inherited,
+    /// nothing: the command is one of several
+    none
+};
+
 /** How a process ended. */
 struct ExitStatus {
     /// its own exit code, or the signal that ended it
@@ -38,7 +46,7 @@ public:
      *  @throws std::system_error */
     ChildProcess(
         std::vector<std::string> const& command, std::vector<std::string> const& environment,
-        Inheritance const& inheritance);
+        Inheritance const& inheritance, Input input = Input::inherited);
     ChildProcess(ChildProcess const&) = delete;
     ChildProcess& operator=(ChildProcess const&) = delete;
     /** Kills what is left of the group, and reaps. */

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "run/guard.hpp"
 
+#include "run/processes.hpp"
+
 #include <tenure/stores/file.hpp>
 
 #include <poll.h>
@@ -98,6 +100,7 @@ void Guard::start()
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (id_ < 0)
         throw std::system_error(error, std::generic_category(), "cannot start the guard process");
+    add_own_child(id_);
     ++started_;
 }
 
@@ -110,6 +113,7 @@ void Guard::end_process() noexcept
     siginfo_t info = {};
     while (::waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED) != 0 && errno == EINTR) {
     }
+    remove_own_child(id_);
     id_ = -1;
 }
 

@@ -57,39 +57,43 @@ Interruption interruption_of(Supervision::Result const& result) noexcept
 
 } // namespace
 
-GuardedCommand::GuardedCommand(Store const& store, Invocation const& invocation, Guard& guard, Report const& report)
+GuardedCommand::GuardedCommand(
+    Store const& store, Invocation const& invocation, Guard& guard, Report const& report, Input input)
     : store_(store)
     , invocation_(invocation)
     , guard_(guard)
     , report_(report)
+    , input_(input)
 {
 }
 
-asio::awaitable<GuardedCommand::Result> GuardedCommand::run(HeldKeys const& held, std::vector<std::string> environment)
+asio::awaitable<GuardedCommand::Result>
+GuardedCommand::run(CommandLease const& held, std::vector<std::string> environment)
 {
-    Terminal terminal;
-    ChildProcess child(invocation_.after_dashes, environment, invocation_.inheritance);
+    Terminal terminal(input_);
+    ChildProcess child(invocation_.after_dashes, environment, invocation_.inheritance, input_);
     GuardDismissal const dismissal(guard_);
     if (!guard_.watch(child.id(), deadlines(held))) {
         report_.error("no guard process can be started: the command is not run");
-        co_return Result{{system_failed}, false};
+        co_return Result{{system_failed}, false, true};
     }
     terminal.lend(child.id());
     // a process that was stopped until here must not start anything under a lease that has ended meanwhile; from
     // here on the guard would end it
-    if (held.token().cancelled()) {
+    if (held.loss()) {
         report_.error("the lease on " + held.describe() + " was lost before the command could start");
         co_return Result{{lease_lost}, true};
     }
     child.open_gate();
     Supervision supervision(store_.get_executor(), held, guard_, child, terminal, report_);
     supervision_ = &supervision;
-    ++runs_;
+    current_ = std::make_shared<char>();
     watch_token(held);
     auto const result = co_await supervision.run();
     supervision_ = nullptr;
+    current_.reset();
     // the orphans that ended after the command
-    reap_orphans(-1, guard_.id());
+    reap_orphans();
     while (looks_for_cause_)
         co_await pause_for(milliseconds{5});
     co_return result_of(result);
@@ -98,7 +102,7 @@ asio::awaitable<GuardedCommand::Result> GuardedCommand::run(HeldKeys const& held
 void GuardedCommand::on_signal(int signal)
 {
     if (supervision_ == nullptr)
-        reap_orphans(-1, guard_.id());
+        reap_orphans();
     else if (signal == SIGCHLD)
         supervision_->wake();
     else
@@ -106,17 +110,16 @@ void GuardedCommand::on_signal(int signal)
 }
 
 /** The end of the token makes the supervision look at once. */
-void GuardedCommand::watch_token(HeldKeys const& held)
+void GuardedCommand::watch_token(CommandLease const& held)
 {
-    held.token().async_wait([this, &held, run = runs_](error_code error) {
+    held.token().async_wait([this, &held, run = std::weak_ptr(current_)](error_code error) {
         // a release cancels the token as well, when the command has ended
-        if (error || supervision_ == nullptr || run != runs_)
+        if (error || run.expired())
             return;
         supervision_->wake();
-        auto const& lost = held.lost();
-        if (lost.token().reason() == CancelReason::not_owner) {
+        if (held.loss() == CancelReason::not_owner) {
             looks_for_cause_ = true;
-            asio::co_spawn(store_.get_executor(), notify_cause(lost.key()), asio::detached);
+            asio::co_spawn(store_.get_executor(), notify_cause(held.lost_key()), asio::detached);
         }
     });
 }
@@ -134,7 +137,7 @@ GuardedCommand::Result GuardedCommand::result_of(Supervision::Result const& resu
 {
     if (result.start_error != 0) {
         report_.error("cannot run '" + invocation_.after_dashes.front() + "': " + std::strerror(result.start_error));
-        return {{result.start_error == ENOENT ? not_found : not_executable}, false};
+        return {{result.start_error == ENOENT ? not_found : not_executable}, false, true};
     }
     if (!result.lost)
         return {{result.status.code(), interruption_of(result)}, false};

@@ -3,14 +3,16 @@
 
 #include "command_line/command.hpp"
 #include "output/report.hpp"
+#include "run/child_process.hpp"
+#include "run/command_lease.hpp"
 #include "run/guard.hpp"
-#include "run/held_keys.hpp"
 #include "run/supervision.hpp"
 
 #include <tenure/store.hpp>
 
 #include <boost/asio/awaitable.hpp>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -50,14 +52,19 @@ public:
         Ending ending;
         /// the keys were lost, and the command was ended for it, or not even begun
         bool lost = false;
+        /// no process, or no guard, could be started, or the command cannot be executed
+        bool failed = false;
     };
 
-    /** Everything named here outlives this object. */
-    GuardedCommand(Store const& store, Invocation const& invocation, Guard& guard, Report const& report);
+    /** Everything named here outlives this object.
+     *  @param input  whether the command may have the terminal */
+    GuardedCommand(
+        Store const& store, Invocation const& invocation, Guard& guard, Report const& report,
+        Input input = Input::inherited);
 
     /** Runs the command to its end, and ends what it left behind. Nothing of its group runs afterwards.
      *  @param environment  `NAME=value` lines: all that the command gets */
-    [[nodiscard]] asio::awaitable<Result> run(HeldKeys const& held, std::vector<std::string> environment);
+    [[nodiscard]] asio::awaitable<Result> run(CommandLease const& held, std::vector<std::string> environment);
 
     /** True while there is something to pass signals on to. */
     [[nodiscard]] bool running() const noexcept { return supervision_ != nullptr; }
@@ -66,7 +73,7 @@ public:
     void on_signal(int signal);
 
 private:
-    void watch_token(HeldKeys const& held);
+    void watch_token(CommandLease const& held);
     [[nodiscard]] asio::awaitable<void> notify_cause(std::string key);
     [[nodiscard]] Result result_of(Supervision::Result const& result) const;
 
@@ -74,10 +81,11 @@ private:
     Invocation const& invocation_;
     Guard& guard_;
     Report const& report_;
+    Input input_;
     /// while the command runs
     Supervision* supervision_ = nullptr;
-    /// how often the command has been started: what an earlier one waited for may still come
-    unsigned runs_ = 0;
+    /// one for each run: the token of an earlier run may be cancelled later
+    std::shared_ptr<void const> current_;
     /// the store is being asked what has become of a lost key
     bool looks_for_cause_ = false;
 };

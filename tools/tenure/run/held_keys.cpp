@@ -52,12 +52,18 @@ CancellationToken HeldKeys::token() const
     return lease_.empty() ? leases_.token() : lease_.token();
 }
 
-Lease const& HeldKeys::lost() const
+std::optional<CancelReason> HeldKeys::loss() const
+{
+    auto const all = token();
+    return all.cancelled() ? std::optional(all.reason()) : std::nullopt;
+}
+
+std::string HeldKeys::lost_key() const
 {
     for (std::size_t index = 0; index < size(); ++index)
         if ((*this)[index].token().cancelled())
-            return (*this)[index];
-    return (*this)[0];
+            return (*this)[index].key();
+    return (*this)[0].key();
 }
 
 Instant HeldKeys::valid_until() const
@@ -126,20 +132,26 @@ void add_token(std::vector<std::string>& environment, std::string const& name, L
 
 bool tells_what_is_held(std::string_view line)
 {
-    static constexpr std::array names = {
-        std::string_view("TENURE_ELECTION"), std::string_view("TENURE_KEY"), std::string_view("TENURE_KEYS"),
-        std::string_view("TENURE_SLOT"), fencing_token};
+    static constexpr std::array names = {std::string_view("TENURE_ELECTION"), std::string_view("TENURE_KEY"),
+                                         std::string_view("TENURE_KEYS"),     std::string_view("TENURE_SHARD"),
+                                         std::string_view("TENURE_SLOT"),     fencing_token};
     auto const name = line.substr(0, line.find('='));
     auto const numbered = name.starts_with(fencing_token) ? name.substr(fencing_token.size()) : std::string_view();
     return std::ranges::find(names, name) != names.end() || numbered.starts_with('_');
 }
 
-std::vector<std::string> environment_for(HeldKeys const& held)
+std::vector<std::string> inherited_environment()
 {
     std::vector<std::string> result;
     for (auto const* const* line = environ; *line != nullptr; ++line)
         if (!tells_what_is_held(*line))
             result.emplace_back(*line);
+    return result;
+}
+
+std::vector<std::string> environment_for(HeldKeys const& held)
+{
+    auto result = inherited_environment();
     result.push_back("TENURE_KEY=" + held[0].key());
     if (held.slot())
         result.push_back("TENURE_SLOT=" + std::to_string(*held.slot()));

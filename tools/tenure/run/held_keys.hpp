@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "run/command_lease.hpp"
+
 #include <tenure/lease.hpp>
 #include <tenure/lease_set.hpp>
 #include <tenure/slot.hpp>
@@ -22,7 +24,7 @@ namespace asio = boost::asio;
 
 /** The leases of a command: the lease on one key, or on several keys that are held together. Several are as good as
  * the weakest of them. */
-class HeldKeys
+class HeldKeys final : public CommandLease
 {
 public:
     /** Nothing is held. */
@@ -37,17 +39,13 @@ public:
     [[nodiscard]] Lease const& operator[](std::size_t index) const;
     [[nodiscard]] std::optional<std::uint32_t> slot() const noexcept { return slot_; }
 
-    /** Cancelled when the first lease is lost. */
-    [[nodiscard]] CancellationToken token() const;
-    /** The lease whose loss cancelled the token; before that, the first one. */
-    [[nodiscard]] Lease const& lost() const;
-    /** The earliest of the leases. */
-    [[nodiscard]] Instant valid_until() const;
-    [[nodiscard]] Instant stop_at() const;
-    /** The shortest of the leases. */
-    [[nodiscard]] std::chrono::milliseconds ttl() const;
-    /** For a person: `a, b, c`. */
-    [[nodiscard]] std::string describe() const;
+    [[nodiscard]] CancellationToken token() const override;
+    [[nodiscard]] std::optional<CancelReason> loss() const override;
+    [[nodiscard]] std::string lost_key() const override;
+    [[nodiscard]] Instant valid_until() const override;
+    [[nodiscard]] Instant stop_at() const override;
+    [[nodiscard]] std::chrono::milliseconds ttl() const override;
+    [[nodiscard]] std::string describe() const override;
 
     /** Gives all keys back; nothing is held afterwards.
      *  @param limit  how long the store's answer is waited for
@@ -68,6 +66,9 @@ private:
     /// its number, if the key is one of a pool
     std::optional<std::uint32_t> slot_;
 };
+
+/** This program's own environment, without what tells a command what it holds. */
+[[nodiscard]] std::vector<std::string> inherited_environment();
 
 /** The environment for a command under keys that are held: this program's own, and what tells the command what it
  * holds. */

@@ -83,11 +83,11 @@ acquire_from(Kind const& source, AcquireOptions options, asio::cancellation_slot
 }
 
 /** Everything that one `tenure run` does. */
-class LeasedCommand : public SupervisedRun
+class LeasedCommand : public CommandRun
 {
 public:
     LeasedCommand(RunSettings const& settings, Invocation const& invocation, Guard& guard)
-        : SupervisedRun(settings.store, invocation, guard)
+        : CommandRun(settings.store, invocation, guard)
         , settings_(settings)
         , source_(source_of(settings, store_))
         , wait_{store_, settings.ranges(), settings.wait_limit(), settings.share.noun()}

@@ -3,6 +3,7 @@
 
 #include "command_line/command.hpp"
 #include "command_line/settings.hpp"
+#include "run/shard_options.hpp"
 #include "run/share_options.hpp"
 #include "run/window.hpp"
 
@@ -18,6 +19,7 @@ struct RunSettings {
     StoreSettings store;
     TargetSettings target;
     ShareSettings share;
+    ShardSettings shards;
     std::chrono::milliseconds ttl{10'000};
     /// unset: 30 s, and no time for a window, which another process may have already
     std::optional<std::chrono::milliseconds> wait;

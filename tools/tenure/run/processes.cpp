@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace tenure::tool
@@ -67,6 +68,13 @@ std::optional<bool> runs_in(pid_t group, pid_t except)
     return false;
 }
 
+/** Commands and guards. */
+std::set<pid_t>& own_children()
+{
+    static std::set<pid_t> children;
+    return children;
+}
+
 bool adopts_orphans() noexcept
 {
     int is_subreaper = 0;
@@ -92,14 +100,24 @@ pid_t parent_of(pid_t process)
     return std::sscanf(line.c_str(), " %*c %d", &parent) == 1 ? parent : 0;
 }
 
-void reap_orphans(pid_t command, pid_t guard) noexcept
+void add_own_child(pid_t child)
+{
+    own_children().insert(child);
+}
+
+void remove_own_child(pid_t child) noexcept
+{
+    own_children().erase(child);
+}
+
+void reap_orphans() noexcept
 {
     if (!adopts_orphans())
         return;
     for (;;) {
         siginfo_t info = {};
-        if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 || info.si_pid == command ||
-            info.si_pid == guard)
+        if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 ||
+            own_children().contains(info.si_pid))
             return;
         if (::waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG) != 0)
             return;

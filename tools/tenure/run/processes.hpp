@@ -16,11 +16,14 @@ namespace tenure::tool
 /** The parent of a process; 0 if the process has gone. */
 [[nodiscard]] pid_t parent_of(pid_t process);
 
+/** The owner of this child reaps it: `reap_orphans` does not. */
+void add_own_child(pid_t child);
+/** It is reaped. */
+void remove_own_child(pid_t child) noexcept;
+
 /** Reaps orphans that have ended, where the kernel makes this process their parent: as PID 1 of a container, or as a
- * child subreaper. Elsewhere it does nothing.
- *
- *  @param command, guard  these are reaped by others: as soon as one of them has ended, the orphans behind it stay for
- * a later call; -1: none */
-void reap_orphans(pid_t command, pid_t guard) noexcept;
+ * child subreaper. Elsewhere it does nothing. As soon as a child that has an owner has ended, the orphans behind it
+ * stay for a later call. */
+void reap_orphans() noexcept;
 
 } // namespace tenure::tool

@@ -4,6 +4,7 @@
 #include "command_line/help.hpp"
 #include "output/time_text.hpp"
 #include "run/leased_command.hpp"
+#include "run/shard_commands.hpp"
 #include "run/window.hpp"
 
 #include <CLI/CLI.hpp>
@@ -27,7 +28,7 @@ CommandHelp run_help()
     return {
         .usage =
             "tenure run (--size N [--pool PREFIX] | --lock NAME... | --fair NAME | --shared NAME | --exclusive NAME | "
-            "--semaphore NAME --permits N) [OPTIONS] [--] COMMAND [ARGUMENTS...]",
+            "--semaphore NAME --permits N | --shards NAME --count N) [OPTIONS] [--] COMMAND [ARGUMENTS...]",
         .text =
             "Holds a slot of a pool, a lock or several locks while a command runs. The command begins with the first "
             "word that is not an option, or after --.\n\n"
@@ -42,6 +43,11 @@ CommandHelp run_help()
             "--fair, --shared, --exclusive and --semaphore name one lock whose waiters are served in the order in "
             "which "
             "they came. All programs must name a key by the same kind.\n\n"
+            "--shards takes a part of N shards, which all programs with that name share out among themselves, and runs "
+            "the command once for each of them, with TENURE_SHARD and nothing to read. When a shard is given up to "
+            "another program, its command gets SIGTERM and, after --drain, SIGKILL. A command that ends by itself is "
+            "not started again: its shard stays held. The program ends by a signal; a second one kills the "
+            "commands.\n\n"
             "With --window the command runs once in that time: when it has succeeded, its lock stays taken until the "
             "window, which began with the grant, is over. A command that fails gives its lock back. --at names the "
             "occurrence that is to run once, such as a scheduled time.",
@@ -53,11 +59,12 @@ CommandHelp run_help()
              {"tenure run --lock stock --lock orders ./settle", "two locks, all or none"},
              {"tenure run --shared catalogue ./report", "beside other readers, and no --exclusive catalogue"},
              {"tenure run --semaphore builds --permits 8 --take 2 make", "two of eight permits"},
+             {"tenure run --shards orders --count 64 -- ./consume", "a part of 64 shards, a process for each"},
              {"tenure run --pool worker: --size 16 --metrics 127.0.0.1:9100 ./worker", "with metrics for Prometheus"},
              {"tenure run --window 50m --lock report ./report", "once an hour, on one of many machines"},
              {"tenure run --window 1h --at 2026-01-31T02:00Z --lock report ./report", "once for this occurrence"}},
         .exit_codes = {
-            {"any", "the command's own, or 128 + the signal that ended it"},
+            {"any", "the command's own, or 128 + the signal that ended it; of several, the first that is not 0"},
             {"64", "the command line is wrong"},
             {"69", "the store cannot be reached or refuses"},
             {"70", "no process could be started"},
@@ -117,6 +124,10 @@ Command add_run_command(CLI::App& program)
     add_store_options(*options, settings->store);
     add_target_options(*options, settings->target, "several --lock take all of these locks, or none");
     add_share_options(*options, settings->share, settings->target);
+    add_shard_options(
+        *options, settings->shards,
+        {"--lock", "--pool", "--size", "--fair", "--shared", "--exclusive", "--semaphore", "--permits", "--take"});
+    add_member_options(*options, settings->shards);
     add_duration(
         *options, "--ttl", settings->ttl, "how long the store keeps the claim of a holder that died (default: 10s)");
     auto const parse_wait = [settings](std::string const& text) { settings->wait = parse_wait_limit(text); };
@@ -151,7 +162,12 @@ Command add_run_command(CLI::App& program)
         ->type_name("TIME");
     // the command begins with the first word that is no option, or after --
     options->prefix_command();
+    for (auto const* const other : {"--wait", "--reuse-after", "--window", "--at"})
+        options->get_option("--shards")->excludes(options->get_option(other));
     auto run = [settings, window, options](Invocation const& invocation) {
+        settings->shards.check();
+        if (settings->shards.named())
+            return run_shards(*settings, with_command(invocation, *options));
         settings->window = window->window(settings->target, settings->share);
         return run_leased(*settings, with_command(invocation, *options));
     };

@@ -24,12 +24,6 @@ constexpr std::chrono::milliseconds release_limit{2'000};
 /// Longer than a single try takes. The program names its wait after a second anyway.
 constexpr std::chrono::milliseconds silent_start{3'000};
 
-/** True for a signal by which people and machines ask a program to end. */
-bool asks_to_end(int signal) noexcept
-{
-    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
-}
-
 /** The store's log without losses of leases: the supervision says that, and what becomes of the command. */
 LogSink without_losses(LogSink sink)
 {
@@ -44,12 +38,16 @@ LogSink without_losses(LogSink sink)
 
 } // namespace
 
-SupervisedRun::SupervisedRun(StoreSettings const& settings, Invocation const& invocation, Guard& guard)
+bool asks_to_end(int signal) noexcept
+{
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+SupervisedRun::SupervisedRun(StoreSettings const& settings, Invocation const& invocation)
     : report_(settings.report())
     , lines_(loop_.get_executor(), report_, silent_start)
     , signals_(loop_, SIGCHLD)
     , store_(open(settings, invocation.inheritance))
-    , command_(store_, invocation, guard, report_)
 {
 }
 
@@ -75,24 +73,6 @@ int SupervisedRun::end_by_signal() noexcept
     return by_signal + asked_to_end_;
 }
 
-asio::awaitable<GuardedCommand::Result> SupervisedRun::run_command(std::vector<std::string> more)
-{
-    lines_.let_through();
-    auto environment = environment_for(held_);
-    environment.insert(environment.end(), more.begin(), more.end());
-    auto result = co_await command_.run(held_, std::move(environment));
-    interruption_ = result.ending.interruption;
-    co_return result;
-}
-
-asio::awaitable<bool> SupervisedRun::give_back()
-{
-    bool confirmed = true;
-    if (held_)
-        confirmed = co_await held_.release(release_limit);
-    co_return confirmed;
-}
-
 void SupervisedRun::wait_for_signal()
 {
     signals_.async_wait([this](error_code error, int signal) {
@@ -103,7 +83,31 @@ void SupervisedRun::wait_for_signal()
     });
 }
 
-void SupervisedRun::on_signal(int signal)
+CommandRun::CommandRun(StoreSettings const& settings, Invocation const& invocation, Guard& guard)
+    : SupervisedRun(settings, invocation)
+    , command_(store_, invocation, guard, report_)
+{
+}
+
+asio::awaitable<GuardedCommand::Result> CommandRun::run_command(std::vector<std::string> more)
+{
+    lines_.let_through();
+    auto environment = environment_for(held_);
+    environment.insert(environment.end(), more.begin(), more.end());
+    auto result = co_await command_.run(held_, std::move(environment));
+    interruption_ = result.ending.interruption;
+    co_return result;
+}
+
+asio::awaitable<bool> CommandRun::give_back()
+{
+    bool confirmed = true;
+    if (held_)
+        confirmed = co_await held_.release(release_limit);
+    co_return confirmed;
+}
+
+void CommandRun::on_signal(int signal)
 {
     bool const runs = command_.running() || signal == SIGCHLD;
     // a command that ends by itself ends the program; one that is ended for a lost lease may not

@@ -21,13 +21,12 @@ namespace tenure::tool
 
 namespace asio = boost::asio;
 
-/** The part that `tenure run` and `tenure elect` share, on a loop of one thread: signals, the keys that are held, and
- * the command that runs under them. */
+/** The part of a program that runs commands under leases: a loop of one thread, its signals, and the store. */
 class SupervisedRun
 {
 public:
     /** Everything named here outlives this object. */
-    SupervisedRun(StoreSettings const& settings, Invocation const& invocation, Guard& guard);
+    SupervisedRun(StoreSettings const& settings, Invocation const& invocation);
     SupervisedRun(SupervisedRun const&) = delete;
     SupervisedRun& operator=(SupervisedRun const&) = delete;
     virtual ~SupervisedRun() = default;
@@ -35,18 +34,12 @@ public:
     [[nodiscard]] Ending run();
 
 protected:
-    /** Acquires keys, runs the command under them, gives them back. @return the exit code */
+    /** Acquires keys, runs commands under them, gives them back. @return the exit code */
     [[nodiscard]] virtual asio::awaitable<int> operate() = 0;
+    virtual void on_signal(int signal) = 0;
 
     /** The exit code after a signal that asked to end while no command ran. */
     [[nodiscard]] int end_by_signal() noexcept;
-
-    /** Runs the command under the keys that are held. @param more  `NAME=value` lines of its environment */
-    [[nodiscard]] asio::awaitable<GuardedCommand::Result> run_command(std::vector<std::string> more);
-
-    /** Gives the keys back, if any are held.
-     *  @return false if the store has not confirmed it: the claims expire by themselves */
-    [[nodiscard]] asio::awaitable<bool> give_back();
 
     Report const report_;
     asio::io_context loop_{1};
@@ -55,21 +48,42 @@ protected:
     /// ended children, and all that a command may be sent, except signals that the program's starter ignores
     asio::signal_set signals_;
     Store store_;
-    GuardedCommand command_;
-    /// cancels the acquisition when a signal asks to end
+    /// cancels the acquisition, or the run, when a signal asks to end
     asio::cancellation_signal cancel_;
-    HeldKeys held_;
     /// the first signal that asked to end
     int asked_to_end_ = 0;
+    /// of the wait or of the command
+    Interruption interruption_ = Interruption::none;
 
 private:
     /** Catches signals from then on, and opens the store. */
     [[nodiscard]] Store open(StoreSettings const& settings, Inheritance const& inheritance);
     void wait_for_signal();
-    void on_signal(int signal);
+};
 
-    /// of the wait or of the command
-    Interruption interruption_ = Interruption::none;
+/** True for a signal by which people and machines ask a program to end. */
+[[nodiscard]] bool asks_to_end(int signal) noexcept;
+
+/** The part that `tenure run` and `tenure elect` share: the keys that are held, and the one command that runs under
+ * them. */
+class CommandRun : public SupervisedRun
+{
+public:
+    /** Everything named here outlives this object. */
+    CommandRun(StoreSettings const& settings, Invocation const& invocation, Guard& guard);
+
+protected:
+    /** Runs the command under the keys that are held. @param more  `NAME=value` lines of its environment */
+    [[nodiscard]] asio::awaitable<GuardedCommand::Result> run_command(std::vector<std::string> more);
+
+    /** Gives the keys back, if any are held.
+     *  @return false if the store has not confirmed it: the claims expire by themselves */
+    [[nodiscard]] asio::awaitable<bool> give_back();
+
+    void on_signal(int signal) override;
+
+    GuardedCommand command_;
+    HeldKeys held_;
 };
 
 /** Runs to the end under a guard that is forked first, and ends as the shell expects it. @return the exit code */

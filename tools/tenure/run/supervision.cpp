@@ -6,6 +6,8 @@
 #include "output/time_text.hpp"
 #include "run/processes.hpp"
 
+#include <boost/asio/this_coro.hpp>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,8 +56,8 @@ std::string rounded(nanoseconds duration)
 } // namespace
 
 Supervision::Supervision(
-    asio::any_io_executor const& executor, HeldKeys const& held, Guard& guard, ChildProcess& child, Terminal& terminal,
-    Report const& report)
+    asio::any_io_executor const& executor, CommandLease const& held, Guard& guard, ChildProcess& child,
+    Terminal& terminal, Report const& report)
     : held_(held)
     , guard_(guard)
     , child_(child)
@@ -67,7 +69,7 @@ Supervision::Supervision(
 {
 }
 
-GuardDeadlines deadlines(HeldKeys const& held)
+GuardDeadlines deadlines(CommandLease const& held)
 {
     auto const valid_until = held.valid_until();
     auto const stop_at = held.stop_at();
@@ -79,7 +81,8 @@ GuardDeadlines deadlines(HeldKeys const& held)
 asio::awaitable<Supervision::Result> Supervision::run()
 {
     for (;;) {
-        look();
+        auto const state = co_await asio::this_coro::cancellation_state;
+        look(state.cancelled());
         if (over_)
             break;
         next_look_.expires_after(until_next_look());
@@ -105,11 +108,12 @@ void Supervision::forward(int signal)
         child_.signal_group(signal);
 }
 
-void Supervision::look()
+void Supervision::look(asio::cancellation_type cancelled)
 {
     follow_leases();
+    follow_cancellation(cancelled);
     follow_child();
-    reap_orphans(child_.id(), guard_.id());
+    reap_orphans();
     if (!over_ && end_by_ && Clock::now() >= *end_by_)
         child_.signal_group(SIGKILL);
 }
@@ -118,15 +122,13 @@ void Supervision::follow_leases()
 {
     if (lost_)
         return;
-    auto const token = held_.token();
-    if (token.cancelled()) {
+    if (auto const reason = held_.loss()) {
         lost_ = true;
         // after a proven loss, long before the validity ends, another holder may have the key already
         auto const end_by = std::min(kill_at_, Clock::now() + notice_);
         report_.error(
-            "the lease on " + printable(held_.lost().key(), 256) + " is lost (" +
-            std::string(describe(token.reason())) + "): ending the command, which is killed in " +
-            rounded(std::max(nanoseconds{0}, end_by - Clock::now())));
+            "the lease on " + printable(held_.lost_key(), 256) + " is lost (" + std::string(describe(*reason)) +
+            "): ending the command, which is killed in " + rounded(std::max(nanoseconds{0}, end_by - Clock::now())));
         end_group(end_by);
         guard_.move({end_by.time_since_epoch(), end_by.time_since_epoch()});
         return;
@@ -134,10 +136,19 @@ void Supervision::follow_leases()
     notice_ = held_.valid_until() - held_.stop_at();
     kill_at_ = held_.valid_until() - kill_margin(notice_);
     guard_.move(deadlines(held_));
-    if (!end_by_ && !guard_.check()) {
+    // a command that is given time to end is guarded as before
+    if ((!end_by_ || *end_by_ > kill_at_) && !guard_.check()) {
         report_.error("the guard process has ended and no new one can be started: ending the command");
         end_group(std::min(kill_at_, Clock::now() + notice_));
     }
+}
+
+void Supervision::follow_cancellation(asio::cancellation_type cancelled)
+{
+    if (lost_ || cancelled == asio::cancellation_type::none)
+        return;
+    bool const at_once = (cancelled & asio::cancellation_type::terminal) != asio::cancellation_type::none;
+    end_group(at_once ? Clock::now() : Instant::max());
 }
 
 void Supervision::follow_child()

@@ -3,12 +3,13 @@
 
 #include "output/report.hpp"
 #include "run/child_process.hpp"
+#include "run/command_lease.hpp"
 #include "run/guard.hpp"
-#include "run/held_keys.hpp"
 #include "run/terminal.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
@@ -20,7 +21,7 @@ namespace tenure::tool
 namespace asio = boost::asio;
 
 /** When a guard has to end a command that runs under these keys, should the keeper not do it. */
-[[nodiscard]] GuardDeadlines deadlines(HeldKeys const& held);
+[[nodiscard]] GuardDeadlines deadlines(CommandLease const& held);
 
 /** Supervises one command under its leases. Keeps the guard's deadlines in step with the leases', and ends the command
  * when the first lease can no longer be relied on. Completes when all processes of the command's group have ended.
@@ -43,11 +44,11 @@ public:
 
     /** Everything named here outlives this object; the guard watches the child, whose gate is open. */
     Supervision(
-        asio::any_io_executor const& executor, HeldKeys const& held, Guard& guard, ChildProcess& child,
+        asio::any_io_executor const& executor, CommandLease const& held, Guard& guard, ChildProcess& child,
         Terminal& terminal, Report const& report);
 
     /** Completes when the command and all it left in its group have ended; the child is reaped and the guard dismissed.
-     */
+     *  Cancellation ends the command although its lease holds: `total` by SIGTERM, `terminal` by SIGKILL. */
     [[nodiscard]] asio::awaitable<Result> run();
 
     /** Passes a signal on to the command's group. */
@@ -57,8 +58,9 @@ public:
     void wake();
 
 private:
-    void look();
+    void look(asio::cancellation_type cancelled);
     void follow_leases();
+    void follow_cancellation(asio::cancellation_type cancelled);
     void follow_child();
     /** The command was stopped by this signal. */
     void suspend(int signal);
@@ -67,7 +69,7 @@ private:
     void end_group(Instant kill_at);
     [[nodiscard]] std::chrono::nanoseconds until_next_look() const;
 
-    HeldKeys const& held_;
+    CommandLease const& held_;
     Guard& guard_;
     ChildProcess& child_;
     Terminal& terminal_;

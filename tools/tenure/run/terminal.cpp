@@ -11,7 +11,8 @@
 namespace tenure::tool
 {
 
-Terminal::Terminal() noexcept
+Terminal::Terminal(Input input) noexcept
+    : lends_(input == Input::inherited)
 {
     std::signal(SIGTTOU, SIG_IGN);
     std::signal(SIGTTIN, SIG_IGN);
@@ -25,7 +26,7 @@ Terminal::~Terminal()
 bool Terminal::lend(pid_t group)
 {
     // fails with ENOTTY where standard input is no terminal, or not the one of this session
-    if (::tcgetpgrp(STDIN_FILENO) != ::getpgrp())
+    if (!lends_ || ::tcgetpgrp(STDIN_FILENO) != ::getpgrp())
         return false;
     if (!demanded_) {
         alone_ = alone_ && is_alone_in_group();
@@ -46,6 +47,8 @@ bool Terminal::is_lent() const noexcept
 
 bool Terminal::take_back() noexcept
 {
+    if (!lends_)
+        return false;
     auto const borrower = std::exchange(borrower_, 0);
     auto const foreground = ::tcgetpgrp(STDIN_FILENO);
     // it may not have been lent yet, or another process has already given it back to this process group

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "run/child_process.hpp"
+
 #include <sys/types.h>
 
 namespace tenure::tool
@@ -15,8 +17,9 @@ class Terminal
 {
 public:
     /** Makes sure that no use of the terminal stops this process: neither its own nor, of a terminal that is lent, that
-     * of another process of its group. */
-    Terminal() noexcept;
+     * of another process of its group.
+     *  @param input  `none`: it is never lent */
+    explicit Terminal(Input input = Input::inherited) noexcept;
     Terminal(Terminal const&) = delete;
     Terminal& operator=(Terminal const&) = delete;
     ~Terminal();
@@ -36,6 +39,7 @@ public:
     bool take_back() noexcept;
 
 private:
+    bool const lends_;
     /// the group it is lent to; 0 while it is not
     pid_t borrower_ = 0;
     /// no other process of this group was seen by a `lend` that nothing demanded

@@ -8,6 +8,8 @@
 #include "keys/store_error.hpp"
 #include "output/live_screen.hpp"
 #include "output/report.hpp"
+#include "run/shard_options.hpp"
+#include "status/shard_listing.hpp"
 #include "status/slot_listing.hpp"
 #include "status/status_screen.hpp"
 
@@ -35,7 +37,7 @@ namespace
 CommandHelp status_help()
 {
     return {
-        .usage = "tenure status (--size N [--pool PREFIX] | --lock NAME...) [OPTIONS]",
+        .usage = "tenure status (--size N [--pool PREFIX] | --lock NAME... | --shards NAME --count N) [OPTIONS]",
         .text =
             "Shows who holds which slot or lock, since when and for how long, and how long the claim still lives in "
             "the store if it is not renewed. A snapshot: it proves nothing about the next moment. The owner's secret "
@@ -44,6 +46,7 @@ CommandHelp status_help()
             {{"tenure status --pool shard: --size 16", "the pool shard:0..15"},
              {"tenure status --lock nightly --json", "a lock, for programs"},
              {"tenure status --lock stock --lock orders", "two locks"},
+             {"tenure status --shards orders --count 64", "the members of a group, and the shards of each"},
              {"tenure status --pool shard: --size 4 --watch", "again each second, until ^C"}},
         .exit_codes = {
             {"0", "shown"},
@@ -57,6 +60,7 @@ constexpr std::chrono::seconds each_key_limit{5};
 struct StatusSettings {
     StoreSettings store;
     TargetSettings target;
+    ShardSettings shards;
     bool watch = false;
     bool json = false;
     bool all = false;
@@ -64,7 +68,7 @@ struct StatusSettings {
 
 bool shows_screen(StatusSettings const& settings)
 {
-    return settings.watch && !settings.json && LiveScreen::possible();
+    return settings.watch && !settings.json && !settings.shards.named() && LiveScreen::possible();
 }
 
 /** Inspects once, or repeatedly until it is stopped. */
@@ -74,7 +78,7 @@ public:
     explicit StatusLoop(StatusSettings const& settings)
         : settings_(settings)
         , look_{.color = uses_color(STDOUT_FILENO, settings.store.color), .all = settings.all}
-        , ranges_(settings.target.ranges())
+        , ranges_(settings.shards.named() ? settings.shards.ranges() : settings.target.ranges())
         , store_(settings.store.open(loop_.get_executor(), log()))
     {
     }
@@ -123,7 +127,12 @@ private:
         }
         auto fitting = look_;
         fitting.width = columns_of(STDOUT_FILENO);
-        std::cout << (settings_.json ? as_json(listing) : as_table(listing, fitting));
+        if (settings_.shards.named()) {
+            ShardListing const shards(std::move(listing));
+            std::cout << (settings_.json ? as_json(shards) : as_table(shards, fitting));
+        } else {
+            std::cout << (settings_.json ? as_json(listing) : as_table(listing, fitting));
+        }
         // one listing after the other
         if (settings_.watch && !settings_.json)
             std::cout << '\n';
@@ -193,10 +202,14 @@ Command add_status_command(CLI::App& program)
     describe_command(*options, status_help());
     add_store_options(*options, settings->store);
     add_target_options(*options, settings->target, "several --lock show these locks");
+    add_shard_options(*options, settings->shards, {"--lock", "--pool", "--size"});
     options->add_flag("--watch,-w", settings->watch, "show it again each second, until ^C");
     options->add_flag("--all,-a", settings->all, "show free slots also if there are more than 32");
     options->add_flag("--json", settings->json, "one JSON object to a line, for programs");
-    return {options, [settings](Invocation const&) { return StatusLoop(*settings).run(); }};
+    return {options, [settings](Invocation const&) {
+                settings->shards.check();
+                return StatusLoop(*settings).run();
+            }};
 }
 
 } // namespace tenure::tool
