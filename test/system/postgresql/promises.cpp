@@ -164,6 +164,22 @@ TEST_CASE(
     CHECK(database.person.word("SELECT string_agg(how, ' ') FROM seen") == "on on on on on");
 }
 
+TEST_CASE("requests run at READ COMMITTED, whatever the default of the user", "[postgresql][pg_isolation_of_user]")
+{
+    Database database;
+    database.person.ask("CREATE TABLE seen (how text)");
+    database.person.ask("CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+                        "INSERT INTO seen VALUES (current_setting('transaction_isolation')); RETURN NULL; END $$");
+    database.person.ask(
+        "CREATE TRIGGER note AFTER INSERT OR UPDATE ON tenure.lease FOR EACH ROW EXECUTE FUNCTION note()");
+    for (std::string const level : {"repeatable read", "serializable"}) {
+        database.person.ask("ALTER ROLE postgres SET default_transaction_isolation = '" + level + "'");
+        Client client(Database::connect(database.server.port()));
+        expect<Granted>(client.claim(database.request(named_key(level), 1)));
+    }
+    CHECK(database.person.word("SELECT string_agg(how, ', ') FROM seen") == "read committed, read committed");
+}
+
 TEST_CASE("a waiter gets its hint after the release has been committed", "[postgresql][pg_hint_before_release]")
 {
     Database database;

@@ -73,7 +73,7 @@ TEST_CASE("a key that is no UTF-8 is refused before it is sent", "[postgresql][p
 }
 
 TEST_CASE(
-    "claims are exclusive in a database whose transactions are serializable", "[postgresql][pg_isolation_of_user]")
+    "claims are exclusive in a database whose transactions are serializable", "[postgresql]")
 {
     Database database;
     database.person.ask("ALTER ROLE postgres SET default_transaction_isolation = 'serializable'");
@@ -222,6 +222,7 @@ TEST_CASE("a standby is not used, and the primary among the hosts is found", "[p
     Database database;
     PostgresqlServer const standby(database.server);
     auto config = Database::config(standby.port());
+    config.create = false;
     Client alone(Database::connect(config));
     CHECK_THAT(
         expect_not_sent(alone.claim(database.request(named_key("key"), 1))).detail, ContainsSubstring("standby"));

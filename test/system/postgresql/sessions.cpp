@@ -2,7 +2,6 @@
 // Sessions of the store on PostgreSQL: logins, certificates, forks, paused servers, and versions of the schema.
 #include "system/postgresql/database.hpp"
 
-#include "harness/fault_proxy.hpp"
 #include "harness/scratch_directory.hpp"
 #include "system/support/certificate_authority.hpp"
 
@@ -208,14 +207,17 @@ TEST_CASE("a child of fork leaves the session of its parent alone", "[postgresql
     if (child == 0) {
         context.notify_fork(asio::io_context::fork_child);
         lease = Lease();
+        bool closed = false;
+        store->async_close(1s, [&](error_code) { closed = true; });
         store.reset();
-        context.run_for(200ms);
-        ::_exit(0);
+        run_until(Clock::now() + 5s, [&] { return closed; });
+        context.run_for(100ms);
+        ::_exit(closed ? 0 : 1);
     }
     context.notify_fork(asio::io_context::fork_parent);
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
-    CHECK(WIFEXITED(status));
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
     // longer than the ttl
     run_until(Clock::now() + 1500ms, [&] { return !lease.valid(); });
     CHECK(lease.valid());
@@ -254,26 +256,22 @@ TEST_CASE(
     "a session that was left is ended, so that nothing of it takes effect later", "[postgresql][pg_lost_session_kept]")
 {
     Database database;
-    FaultProxy proxy(database.server.port());
-    Client client(Database::connect(proxy.port()));
-    expect<Ready>(client.ready());
-    auto const session = database.person.word(
-        "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'tenure/%' ORDER BY backend_start DESC LIMIT 1");
-    proxy.set(Direction::replies, {.kind = Fault::Kind::drop});
+    database.person.ask("CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+                        "PERFORM pg_sleep(60); RETURN NEW; END $$");
+    database.person.ask("CREATE TRIGGER slow BEFORE INSERT ON tenure.lease FOR EACH ROW EXECUTE FUNCTION slow()");
     std::optional<ClaimReply> reply;
-    client.on_strand([&] {
-        client.backend().shortest_ttl(3s);
-        client.backend().claim(
+    database.client.on_strand([&] {
+        database.client.backend().shortest_ttl(3s);
+        database.client.backend().claim(
             database.request(named_key("key"), 1), [&](ClaimReply answer) { reply = std::move(answer); });
     });
-    client.run_for(200ms);
-    proxy.silence_connections();
-    proxy.heal();
-    client.run_until([&] { return reply.has_value(); });
+    database.client.run_until([&] { return reply.has_value(); });
     expect_unknown(*reply);
-    client.run_until(
-        [&] { return database.person.word("SELECT count(*) FROM pg_stat_activity WHERE pid = $1", {session}) == "0"; });
-    expect<Ready>(client.ready());
+    database.client.run_until([&] {
+        return database.person.word("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "0";
+    });
+    expect<Ready>(database.client.ready());
+    CHECK(database.person.word("SELECT count(*) FROM tenure.lease") == "0");
 }
 
 TEST_CASE("a schema that is newer or older than the program is refused, unless it serves it", "[postgresql]")
