@@ -67,7 +67,8 @@ public:
         raw::postgresql_require_durable(port());
         raw::postgresql_prepare(port(), pool_size);
         // makes the schema
-        static_cast<void>(in_child(Place::split, [this] { return library::pair_latency(url(), 10, features); }));
+        static_cast<void>(
+            in_child(Place::split, [this] { return library::pair_latency(server_->url(), 10, features); }));
     }
 
     void pairs()
@@ -173,7 +174,10 @@ public:
 
 private:
     [[nodiscard]] std::uint16_t port() const { return server_->port(); }
-    [[nodiscard]] std::string url() const { return server_->url(); }
+    [[nodiscard]] std::string url() const
+    {
+        return "postgresql://postgres@127.0.0.1:" + std::to_string(port()) + "/postgres";
+    }
 
     /** The rest of the 10^5, by the function that the library calls. */
     double renew_until(double count, PostgresqlPerson& person) const
