@@ -132,8 +132,9 @@ public:
         PostgresqlPerson person(port());
         person.ask("DELETE FROM tenure.lease");
         person.ask("VACUUM FULL tenure.lease");
-        person.ask("INSERT INTO tenure.lease SELECT 'renewed:' || n, NULL, NULL, 'me', 1, now(), now() + interval '1 hour' "
-                   "FROM generate_series(1, 100) n");
+        person.ask(
+            "INSERT INTO tenure.lease SELECT 'renewed:' || n, NULL, NULL, 'me', 1, now(), now() + interval '1 hour' "
+            "FROM generate_series(1, 100) n");
         auto const pages = [&] { return std::stod(person.word("SELECT pg_relation_size('tenure.lease') / 8192")); };
         static_cast<void>(renew(1));
         auto const before = pages();
@@ -169,8 +170,9 @@ private:
     {
         PostgresqlPerson person(port());
         for (unsigned round = 0; round < rounds + rounds / 10; ++round)
-            person.ask("SELECT tenure.renew(array_agg('renewed:' || n), array_agg('me'::text), array_agg(3600000::bigint)) "
-                       "FROM generate_series(1, 100) n");
+            person.ask(
+                "SELECT tenure.renew(array_agg('renewed:' || n), array_agg('me'::text), array_agg(3600000::bigint)) "
+                "FROM generate_series(1, 100) n");
         return {0};
     }
 
