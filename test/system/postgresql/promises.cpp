@@ -167,9 +167,10 @@ TEST_CASE(
 TEST_CASE("requests run at READ COMMITTED, whatever the default of the user", "[postgresql][pg_isolation_of_user]")
 {
     Database database;
-    database.person.ask("CREATE TABLE seen (how text)");
-    database.person.ask("CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-                        "INSERT INTO seen VALUES (current_setting('transaction_isolation')); RETURN NULL; END $$");
+    database.person.ask("CREATE TABLE public.seen (how text)");
+    database.person.ask(
+        "CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "INSERT INTO public.seen VALUES (current_setting('transaction_isolation')); RETURN NULL; END $$");
     database.person.ask(
         "CREATE TRIGGER note AFTER INSERT OR UPDATE ON tenure.lease FOR EACH ROW EXECUTE FUNCTION note()");
     for (std::string const level : {"repeatable read", "serializable"}) {

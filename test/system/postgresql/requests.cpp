@@ -72,8 +72,7 @@ TEST_CASE("a key that is no UTF-8 is refused before it is sent", "[postgresql][p
     expect<Granted>(replies[2]);
 }
 
-TEST_CASE(
-    "claims are exclusive in a database whose transactions are serializable", "[postgresql]")
+TEST_CASE("claims are exclusive in a database whose transactions are serializable", "[postgresql]")
 {
     Database database;
     database.person.ask("ALTER ROLE postgres SET default_transaction_isolation = 'serializable'");

@@ -183,7 +183,7 @@ TEST_CASE("a server whose certificate is wrong gets no login", "[postgresql]")
     }
 }
 
-TEST_CASE("a child of fork leaves the session of its parent alone", "[postgresql][pg_child_ends_session]")
+TEST_CASE("a child of fork leaves the session of its parent alone", "[postgresql]")
 {
     Database database;
     asio::io_context context;
