@@ -19,11 +19,8 @@ public class RedissonPeer {
         long end = System.nanoTime() + Long.parseLong(arguments[3]) * 1_000_000_000L;
         try (FileWriter marks = new FileWriter(arguments[4], true)) {
             while (System.nanoTime() < end) {
-                long token = 0;
-                if (fenced != null)
-                    token = fenced.lockAndGetToken();
-                else
-                    lock.lock();
+                lock.lock();
+                long token = fenced != null ? fenced.getToken() : 0;
                 marks.write("redisson in " + System.nanoTime() + " 0 " + token + "\n");
                 marks.flush();
                 Thread.sleep(1 + random.nextInt(5));

@@ -101,6 +101,9 @@ bool FileUnderAttack::keep_lock(Attack& attack, bool briefly)
 
 bool FileUnderAttack::spoil_line(Attack& attack)
 {
+    // locks that are held in places have no line
+    if (arena_.slots == 0)
+        return false;
     file::Directory const directory(config());
     auto const place = file::line_of(*numbered_keys(Arena::prefix, arena_.slots));
     auto const range = directory.open_file(directory.ranges, file_name_of(place.stem), O_RDWR);

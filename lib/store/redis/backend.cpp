@@ -48,6 +48,7 @@ public:
         , holding_node_(server_)
         , releases_(std::make_shared<Releases>(server_))
         , places_(std::make_shared<Places>(server_))
+        , layout_(settings.lock_layout)
         , for_examination_{settings.replicas, settings.delay_after_failover, std::move(settings.connect_to)}
         , closed_(std::move(settings.closed))
     {
@@ -69,7 +70,7 @@ public:
     RedisBackend& operator=(RedisBackend const&) = delete;
     ~RedisBackend() override { RedisBackend::shutdown(); }
 
-    [[nodiscard]] Capabilities capabilities() const noexcept override { return capabilities_of_redis(); }
+    [[nodiscard]] Capabilities capabilities() const noexcept override { return capabilities_of_redis(layout_); }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
@@ -209,6 +210,7 @@ private:
     std::shared_ptr<Renewals> renewals_;
     std::shared_ptr<Releases> releases_;
     std::shared_ptr<Places> places_;
+    LockLayout layout_;
     ExamineSettings for_examination_;
     /// null once called
     std::function<void()> closed_;

@@ -21,11 +21,11 @@ namespace tenure::redis
 {
 
 /** The abilities of one server and of a cluster. */
-[[nodiscard]] constexpr Capabilities capabilities_of_redis() noexcept
+[[nodiscard]] constexpr Capabilities capabilities_of_redis(LockLayout layout) noexcept
 {
-    // other programs may delete keys without publishing
+    // other programs may delete keys without publishing, and Redisson's clients know no line
     return {
-        .keeps_line = true,
+        .keeps_line = layout == LockLayout::tenure,
         .frees_silently = true,
         .examines = true,
         .no_quarantine = nullptr,

@@ -212,6 +212,7 @@ TEST_CASE("a loss is told before a deadlock")
     CHECK(test.ask(test.writing).error == make_error_code(errc::lease_lost));
     reader.holding = ReentrantLease();
     test.runtime->run_ready();
+    test.answer_releases(NotOwner{});
     auto const& writer = test.ask(test.writing);
     CHECK_FALSE(writer.error);
     CHECK(test.claimed() == as_writer);

@@ -121,7 +121,7 @@ public:
     ClusterBackend& operator=(ClusterBackend const&) = delete;
     ~ClusterBackend() override { ClusterBackend::shutdown(); }
 
-    [[nodiscard]] Capabilities capabilities() const noexcept override { return capabilities_of_redis(); }
+    [[nodiscard]] Capabilities capabilities() const noexcept override { return capabilities_of_redis(layout_); }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {

@@ -31,7 +31,7 @@ public:
 
     [[nodiscard]] Capabilities capabilities() const noexcept override
     {
-        auto all = redis::capabilities_of_redis();
+        auto all = redis::capabilities_of_redis(LockLayout::tenure);
         all.keeps_line = false;
         all.single_use_owners = true;
         all.no_shares = "several servers would order the places differently";
