@@ -21,6 +21,8 @@ TTL, DRAIN = 2.0, 1.0
 REFRESH = TTL / 5
 # a process that stands still for longer may lose its lease
 LONGEST_STALL = 0.7
+# how much later than its ttl a store may free the key of a dead holder
+EXPIRES_LATE = {"redis": 0.1, "etcd": 1.5}
 # the stated times, after an event of this kind
 SETTLES = {
     "join": max(2 * REFRESH, REFRESH + DRAIN) + 1,
@@ -71,6 +73,7 @@ class Worker:
             self.process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         self.ended = None
         self.leaves = False
+        self.stops = []
 
     def runs(self):
         return self.process.poll() is None and not self.leaves
@@ -129,13 +132,17 @@ def main():
     def present():
         return [worker for worker in workers if worker.runs()]
 
-    def stalled(since):
-        """Whether a process that nobody stopped stood still: it writes its counts each 100 ms."""
-        for worker in present():
+    def longest_stall(some, since):
+        """For how long a process that nobody stopped stood still: it writes its counts each 100 ms."""
+        longest = 0.0
+        for worker in some:
             times = [int(line[1]) / 1e9 for line in worker.lines() if line[0] == "C" and int(line[1]) / 1e9 >= since]
-            if any(later - earlier > LONGEST_STALL for earlier, later in zip(times, times[1:])):
-                return True
-        return False
+            longest = max([longest] + [later - earlier for earlier, later in zip(times, times[1:])
+                                       if not any(begin < later and earlier < end for begin, end in worker.stops)])
+        return longest
+
+    def stalled(since):
+        return longest_stall(present(), since) > LONGEST_STALL
 
     def judge(kind, since, own, quiet_before):
         counts = [worker.count() for worker in present()]
@@ -189,6 +196,8 @@ def main():
                 victim.process.send_signal(signal.SIGSTOP)
                 time.sleep(extra)
                 victim.process.send_signal(signal.SIGCONT)
+                # it writes again a moment later
+                victim.stops.append((since, time.monotonic() + 0.2))
             events += 1
             pause = draw.uniform(1, 20)
             needed = SETTLES[kind] + (SETTLES["join"] if kind == "stop" else 0) + 0.3
@@ -230,13 +239,17 @@ def main():
         order = [token for _, token in sorted(grants)]
         if any(later <= earlier for earlier, later in zip(order, order[1:])):
             wrong.append(f"shard {shard}: fencing tokens do not increase")
+    bound = SETTLES["kill"] + EXPIRES_LATE[settings.store] + longest_stall(workers, begin)
+    if longest > bound:
+        wrong.append(f"a shard had no owner for {longest:.2f} s, {bound:.2f} s at most are allowed")
     if len(windows) < settings.windows:
         wrong.append(f"only {len(windows)} quiet windows")
     for line in wrong:
         print(line)
     print("moves, at most: " + ", ".join(f"{kind} {begun}/{most}" for kind, begun, most in moves))
     print(f"{settings.store}: {events} events, {len(windows)} quiet windows judged, {stalls} not because the machine stalled, {double} double owners, "
-          f"{sum(len(one) for one in tokens.values())} grants, longest time without an owner {longest:.2f} s, {len(wrong)} violations")
+          f"{sum(len(one) for one in tokens.values())} grants, longest time without an owner {longest:.2f} s "
+          f"(bound {bound:.2f}), {len(wrong)} violations")
     shutil.rmtree(folder, ignore_errors=True)
     return 1 if wrong else 0
 
