@@ -38,13 +38,15 @@ public:
     /// of every answer
     static constexpr auto round_trip = 1ms;
 
-    explicit EtcdGateway(std::uint32_t connections = EtcdConfig{}.connections)
+    /** @param range  one key, in place of "lock" */
+    explicit EtcdGateway(std::uint32_t connections = EtcdConfig{}.connections, KeyRangePtr range = named_key("lock"))
         : backend(etcd::make_backend(
               runtime, config_of(connections),
               [this](std::shared_ptr<Runtime> const& strand, EtcdConfig const&, Endpoint const&) {
                   streams_.push_back(std::make_shared<FakeStream>(strand));
                   return streams_.back();
               }))
+        , range_(std::move(range))
     {
     }
     ~EtcdGateway()
@@ -108,6 +110,12 @@ public:
         return answer_of<EvictReply>([&](auto handler) {
             backend->evict({range_, 0, "me/1", "operator", runtime->now() + 5s}, std::move(handler));
         });
+    }
+
+    InspectReply inspect(bool names_only)
+    {
+        return answer_of<InspectReply>(
+            [&](auto handler) { backend->inspect({range_, runtime->now() + 5s, names_only}, std::move(handler)); });
     }
 
     void release(Granted const& grant) { REQUIRE(std::holds_alternative<Released>(release(held(grant)))); }
@@ -321,8 +329,9 @@ private:
     {
         if (lease_of_key.empty())
             return {};
-        return R"("kvs":[{"key":"bG9jaw==","create_revision":")" + std::to_string(created_) + R"(","mod_revision":")" +
-               std::to_string(modified_) + R"(","value":"bWUvMQ==","lease":")" + lease_of_key + R"("}],"count":"1")";
+        return R"("kvs":[{"key":")" + etcd::to_base64(range_->key(0)) + R"(","create_revision":")" +
+               std::to_string(created_) + R"(","mod_revision":")" + std::to_string(modified_) +
+               R"(","value":"bWUvMQ==","lease":")" + lease_of_key + R"("}],"count":"1")";
     }
 
     static std::string string_at(std::string const& body, std::string const& name)
@@ -339,7 +348,7 @@ private:
     std::uint64_t revision_ = 6;
     std::uint64_t created_ = 0;
     std::uint64_t modified_ = 0;
-    KeyRangePtr range_ = named_key("lock");
+    KeyRangePtr const range_;
 };
 
 } // namespace tenure::test
