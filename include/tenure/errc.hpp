@@ -52,8 +52,8 @@ enum class errc {
     /// a `Holder` that checks its order tried to acquire a key below one that it holds; `Store::diagnostics()` names
     /// both
     out_of_order,
-    /// a `Holder` tried to acquire a key that it holds, and would have waited for itself: it reads and asks to write, or
-    /// it checks its order, and one of the two acquisitions is by a `Lock`
+    /// a `Holder` tried to acquire a key that it holds, and would have waited for itself: it asks to write while it
+    /// reads, or it checks its order, and one of the two acquisitions is by a `Lock`
     would_deadlock
 };
 

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// A process that is killed or stopped before any of its changes of places: those of others keep their order, and its own
-// is gone when it has ended.
+// A process that is killed or stopped before any of its changes of places: those of others keep their order, and its
+// own is gone when it has ended.
 #include "forked.hpp"
 #include "harness/scratch_directory.hpp"
 #include "system_calls.hpp"
@@ -122,8 +122,8 @@ using Numbers = std::map<unsigned, std::uint64_t>;
     return numbers;
 }
 
-/** The places that are left are those of `numbers`; each is granted on its old number when it is the first. A claim after
- *  all of them has a greater number, which it returns. */
+/** The places that are left are those of `numbers`; each is granted on its old number when it is the first. A claim
+ * after all of them has a greater number, which it returns. */
 std::uint64_t grant_each(Client& client, KeyRangePtr const& range, Numbers const& numbers, unsigned may_be_gone)
 {
     auto const state = expect<std::vector<KeyState>>(client.inspect(range)).at(0);
