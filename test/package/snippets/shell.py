@@ -43,6 +43,11 @@ tenure() {
     case " $* " in
         # the user ends it
         *" --watch "*) timeout --signal=INT 2 "$TENURE" "$@" || code=$?; if [ $code = 124 ] || [ $code = 130 ]; then code=0; fi ;;
+        # it holds its shards until a signal
+        " run --shards "*)
+            timeout 4 "$TENURE" "$@" 2> shards.log || code=$?
+            cat shards.log >&2
+            if [ $code = 124 ] && ! grep -q 'exit code' shards.log; then code=0; fi ;;
         # it warns of the settings that a server comes with
         " doctor "*) "$TENURE" "$@" || code=$?; if [ $code = 1 ]; then code=0; fi ;;
         *) "$TENURE" "$@" || code=$? ;;
@@ -54,6 +59,7 @@ tenure() {
 PROGRAMS = {
     "worker": '[ -n "${TENURE_SLOT:-$TENURE_KEY}" ]', "report": '[ "$TENURE_KEY" != "" ]', "scheduler": '[ "$TENURE_ELECTION" = scheduler ]',
     "settle": '[ $# = 0 ] || { [ "$2" -gt 0 ] && [ "$4" -gt 0 ]; }', "backup": '[ "$TENURE_KEY" = nightly ]', "work": '[ -n "$2" ]',
+    "consume": '[ "${2:-$TENURE_SHARD}" = "$TENURE_SHARD" ]',
 }
 
 

@@ -23,7 +23,7 @@ bool was_closed_at_once(std::string_view words)
 {
     constexpr std::array signs{
         "failed while receiving a server response", "failed to send a handshake packet",
-        "failed while flushing send queue"};
+        "failed while flushing send queue", "(Broken pipe): server refused to accept the client"};
     return std::ranges::any_of(
         signs, [words](std::string_view sign) { return words.find(sign) != std::string_view::npos; });
 }
