@@ -125,11 +125,11 @@ TEST_CASE("names only shows which keys of a pool are free", "[inspect]")
     CHECK(taken().empty());
     auto const first = test.take(*client, range, 1, 20s);
     expect<Granted>(client->claim(test.request(*client, range, owner(2), 20s)));
-    test.overwrite("pool:11", "somebody else", 20s);
+    test.overwrite("pool:11", "another program", 20s);
     CHECK(taken() == std::vector<std::uint32_t>{0, 1, 11});
     expect<Released>(client->release(first));
     CHECK(taken() == std::vector<std::uint32_t>{1, 11});
-    // keys of a pool with the begin of this one's names
+    // a pool whose prefix begins with this one's: its keys are keys of both
     expect<Granted>(client->claim(test.request(*client, test.pool("pool:1", 4), owner(3), 20s)));
     CHECK(taken() == std::vector<std::uint32_t>{1, 10, 11});
 }

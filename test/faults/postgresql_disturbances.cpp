@@ -56,7 +56,7 @@ bool PostgresqlUnderAttack::stop(Attack& attack, bool briefly)
 
 bool PostgresqlUnderAttack::stop_postmaster(Attack& attack)
 {
-    FaultScope const fault{attack.ledger, disturbing("postmaster stopped: nobody can connect")};
+    FaultScope const fault{attack.ledger, disturbing("postmaster stopped: new connections hang")};
     auto const pid = primary().pid();
     ::kill(pid, SIGSTOP);
     attack.wait(attack.random.between(arena_.ttl / 2, arena_.ttl * 3 / 2));

@@ -180,7 +180,7 @@ TEST_CASE("a process that is killed at any change of places leaves those of othe
     WARN(kills << " kills");
 }
 
-TEST_CASE("a process that is stopped at any change of places keeps nobody from a place for good", "[stop][places]")
+TEST_CASE("a process that is stopped at any change of places delays others only until it continues", "[stop][places]")
 {
     ScratchDirectory const directory{ScratchDirectory::Place::memory};
     auto const client = client_of(directory.path());
@@ -199,7 +199,7 @@ TEST_CASE("a process that is stopped at any change of places keeps nobody from a
             if (!stopped)
                 break;
             ++stops;
-            // a newcomer waits behind the others, or is told which process keeps it from that
+            // a new claim waits behind the others, or its error names the stopped process
             auto reply = ask(*client, range, 4);
             if (auto const* const failure = std::get_if<Failure>(&reply)) {
                 ++named;

@@ -107,7 +107,7 @@ public:
 
     [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override
     {
-        // every release of Redisson's locks is told
+        // releases of Redisson's locks are always published
         if (as == WatchAs::waiter || server_->is_redisson(*range)) {
             // a place that has waited was not confirmed by replicas, so its number is no grant
             if (holding_node_ != server_)

@@ -170,7 +170,7 @@ public:
     [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override
     {
         auto const& context = *slots_->of(*range, 0).follows;
-        // every release of Redisson's locks is told
+        // releases of Redisson's locks are always published
         if (as == WatchAs::waiter || context.is_redisson(*range))
             return subscriber_->watch(context.channel_of(*range), std::move(handler));
         auto const subscribe = [&](Observers::Handler observer) {
