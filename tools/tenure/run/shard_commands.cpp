@@ -171,7 +171,8 @@ private:
         GuardedCommand command(store_, invocation_, guard, report_, Input::none);
         commands_.push_back(&command);
         report_.info("holding " + lease.describe() + ", token " + std::to_string(token_of(shard)));
-        auto const result = co_await command.run(lease, environment_for(shard));
+        auto environment = environment_for(shard);
+        auto const result = co_await command.run(lease, std::move(environment));
         std::erase(commands_, &command);
         if (result.failed) {
             fails_ = true;
