@@ -64,21 +64,11 @@ bool PostgresqlUnderAttack::stop_postmaster(Attack& attack)
     return true;
 }
 
-bool PostgresqlUnderAttack::crash(Attack& attack)
+bool PostgresqlUnderAttack::end_for_a_while(Attack& attack, char const* name, void (test::PostgresqlServer::*end)())
 {
-    FaultScope const fault{attack.ledger, disturbing("server stopped immediately and restarted")};
+    FaultScope const fault{attack.ledger, disturbing(name)};
     auto& server = primary();
-    server.crash();
-    attack.wait(attack.random.between(0ms, arena_.ttl / 2));
-    server.start();
-    return true;
-}
-
-bool PostgresqlUnderAttack::kill(Attack& attack)
-{
-    FaultScope const fault{attack.ledger, disturbing("server killed and restarted")};
-    auto& server = primary();
-    server.kill();
+    (server.*end)();
     attack.wait(attack.random.between(0ms, arena_.ttl / 2));
     server.start();
     return true;
@@ -134,8 +124,14 @@ std::vector<Disturbance> PostgresqlUnderAttack::server_disturbances()
         {"server stopped for less than G/6", 1, [this](Attack& attack) { return stop(attack, true); }},
         {"server stopped for more than G", 1, [this](Attack& attack) { return stop(attack, false); }},
         {"postmaster stopped", 1, [this](Attack& attack) { return stop_postmaster(attack); }},
-        {"server stopped immediately", 1, [this](Attack& attack) { return crash(attack); }},
-        {"server killed", 1, [this](Attack& attack) { return kill(attack); }},
+        {"server stopped immediately", 1,
+         [this](Attack& attack) {
+             return end_for_a_while(attack, "server stopped immediately and restarted", &test::PostgresqlServer::crash);
+         }},
+        {"server killed", 1,
+         [this](Attack& attack) {
+             return end_for_a_while(attack, "server killed and restarted", &test::PostgresqlServer::kill);
+         }},
         {"backend killed", 1, [this](Attack& attack) { return kill_backend(attack); }},
         {"disk full", 1, [this](Attack& attack) { return fill_disk(attack); }},
         {"wall clock jumps", 2, [this](Attack& attack) { return jump(attack); }}};

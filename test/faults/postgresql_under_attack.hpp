@@ -62,8 +62,8 @@ private:
     [[nodiscard]] std::vector<Disturbance> pooler_disturbances();
     bool stop(Attack& attack, bool briefly);
     bool stop_postmaster(Attack& attack);
-    bool crash(Attack& attack);
-    bool kill(Attack& attack);
+    /** Ends the server, and starts it again after at most half a ttl. */
+    bool end_for_a_while(Attack& attack, char const* name, void (test::PostgresqlServer::*end)());
     bool kill_backend(Attack& attack);
     bool fill_disk(Attack& attack);
     bool jump(Attack& attack);
