@@ -165,22 +165,6 @@ Measurement postgresql_latency(std::uint16_t port, unsigned times)
         [&] { expect_one(session.execute("update", {"raw:0"})); });
 }
 
-Measurement postgresql_busy(std::uint16_t port, unsigned times)
-{
-    Session session(port);
-    session.prepare(
-        "claim",
-        "UPDATE raw_slot SET until = clock_timestamp() + interval '10 s', by = 'me' WHERE number = $1 AND until <= "
-        "clock_timestamp()");
-    return measure(
-        times,
-        [&] {
-            if (session.execute("claim", {"1"}) != 0)
-                throw std::runtime_error("the raw row was free");
-        },
-        [] {});
-}
-
 Measurement postgresql_first_free(std::uint16_t port, unsigned times)
 {
     Session session(port);

@@ -21,9 +21,6 @@ void postgresql_prepare(std::uint16_t port, unsigned keys);
 /** One upsert after another; the update that frees the row is not timed. @returns p50 in microseconds */
 [[nodiscard]] Measurement postgresql_latency(std::uint16_t port, unsigned times);
 
-/** Updates that find no free row. @returns p50 in microseconds */
-[[nodiscard]] Measurement postgresql_busy(std::uint16_t port, unsigned times);
-
 /** Takes the last row of the pool by one statement, and frees it. @returns p50 of the first in microseconds */
 [[nodiscard]] Measurement postgresql_first_free(std::uint16_t port, unsigned times);
 /** The same by one update after another. */

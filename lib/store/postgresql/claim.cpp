@@ -72,7 +72,7 @@ RenewReply renewed(Client const& client, RenewRequest const& request, std::strin
 
 void send_group(ClientPtr const& client, std::shared_ptr<RenewalGroup> group)
 {
-    auto query = client->query("SELECT tenure.renew($1, $2, $3)", {}, {}, Query::Line::renewals);
+    auto query = client->query(renew_sql, {}, {}, Query::Line::renewals);
     for (auto const& [index, request] : group->requests)
         query.not_after = std::max(query.not_after.at(), request.not_after);
     query.complete = [group, runtime = client->runtime()](Query& own) {
@@ -112,8 +112,7 @@ store::Request<ClaimReply> claim(ClientPtr client, ClaimRequest request)
 
     Values const more{
         request.owner, std::to_string(request.lifetime().count()), request.earliest_attempt ? "true" : "false"};
-    auto query = client->query(
-        "SELECT * FROM tenure.claim($1, $2, $3, $4, $5, $6, $7)", values_of(*request.range, more), request.not_after);
+    auto query = client->query(claim_sql, values_of(*request.range, more), request.not_after);
     query.keys = request.range->count;
     auto asking = ask(client, std::move(query));
     auto const answer = co_await asking;

@@ -45,7 +45,8 @@ std::string text_of(ServerError const& error, Meaning const& meaning)
 
 bool is_refusal(std::string_view code) noexcept
 {
-    if (code == "40001" || code == "40P01" || code == "40000" || code == "55P03" || code == "57014")
+    if (code == "40001" || code == "40P01" || code == "40000" || code == "55P03" || code == "57014" ||
+        code == not_prepared_code)
         return true;
     for (std::string_view const kind : {"22", "23", "53", "54"})
         if (code.starts_with(kind))

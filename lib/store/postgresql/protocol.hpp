@@ -21,6 +21,15 @@ inline constexpr int protocol = 1;
 /** The statement with `schema.` for each `tenure.` */
 [[nodiscard]] std::string in_schema(std::string_view sql, std::string_view schema);
 
+/// prepared by each session that no pooler shares
+inline constexpr std::string_view claim_sql = "SELECT * FROM tenure.claim($1, $2, $3, $4, $5, $6, $7)";
+inline constexpr std::string_view renew_sql = "SELECT tenure.renew($1, $2, $3)";
+inline constexpr std::string_view release_sql = "SELECT tenure.release($1, $2, $3, $4)";
+inline constexpr std::string_view announce_sql = "SELECT tenure.announce($1)";
+
+/// the session has lost its prepared statements
+inline constexpr std::string_view not_prepared_code = "26000";
+
 /** True if an error with this code proves that nothing was changed. */
 [[nodiscard]] bool is_refusal(std::string_view code) noexcept;
 

@@ -26,8 +26,7 @@ store::Request<ReleaseReply> release(ClientPtr client, ReleaseRequest request)
     Values values{claim.key(), claim.owner, std::to_string(claim.reuse_after.count()), std::nullopt};
     if (keep)
         values.back() = std::to_string(keep->count());
-    auto query = client->query(
-        "SELECT tenure.release($1, $2, $3, $4)", std::move(values), request.not_after, Query::Line::releases);
+    auto query = client->query(release_sql, std::move(values), request.not_after, Query::Line::releases);
     if (!keep && request.notifications && client->config()->notifications)
         query.announces = waited_name(*claim.range);
     auto asking = ask(client, std::move(query));

@@ -67,7 +67,7 @@ DECLARE
     v_until timestamptz := v_now + p_life * interval '1 millisecond';
     v_last int := p_first + p_count - 1;
     v_micros bigint := extract(epoch FROM v_now) * 1000000;
-    v_key text; v_free int; v_rows int; v_min timestamptz; v_gap int; v_top int;
+    v_key text; v_free int; v_rows int; v_min timestamptz; v_gap int; v_to int; v_first timestamptz;
 BEGIN
     IF current_setting('synchronous_commit') IN ('off', 'local') THEN PERFORM set_config('synchronous_commit', 'on', true); END IF;
     IF NOT p_numbered THEN
@@ -91,23 +91,28 @@ BEGIN
                AND l.number BETWEEN p_first AND v_last AND l.owner = p_owner AND l.until > v_now LIMIT 1;
             p_again := FOUND;
         END IF;
-        IF NOT p_again THEN
-            SELECT l.number, l.key INTO v_free, v_key FROM tenure.lease l WHERE l.pool = p_prefix
-               AND l.number BETWEEN p_first AND v_last AND l.until <= v_now
-             ORDER BY l.number LIMIT 1 FOR UPDATE SKIP LOCKED;
+        -- in steps, so that little of a pool with few holders is read
+        FOR v_from IN p_first .. CASE WHEN p_again THEN p_first - 1 ELSE v_last END BY 256 LOOP
+            v_to := v_from + least(255, v_last - v_from);
+            SELECT count(*), min(l.until) INTO v_rows, v_first
+              FROM tenure.lease l WHERE l.pool = p_prefix AND l.number BETWEEN v_from AND v_to;
+            IF v_first <= v_now THEN
+                SELECT l.number, l.key INTO v_free, v_key FROM tenure.lease l WHERE l.pool = p_prefix AND l.until <= v_now
+                   AND l.number BETWEEN v_from AND v_to ORDER BY l.number LIMIT 1 FOR UPDATE SKIP LOCKED;
+            ELSE
+                v_min := least(v_min, v_first);
+            END IF;
             -- unused keys before it, which have no row yet
-            SELECT count(*), min(l.until) FILTER (WHERE l.until > v_now), max(l.number) INTO v_rows, v_min, v_top
-              FROM tenure.lease l WHERE l.pool = p_prefix AND l.number BETWEEN p_first AND coalesce(v_free - 1, v_last);
-            IF v_rows < coalesce(v_free - p_first, p_count) THEN
-                FOR v_gap IN SELECT n FROM generate_series(
-                        CASE WHEN v_rows = v_top - p_first + 1 THEN v_top + 1 ELSE p_first END, coalesce(v_free - 1, v_last)) n
+            IF v_rows <= v_to - v_from THEN
+                FOR v_gap IN SELECT n FROM generate_series(v_from, coalesce(v_free - 1, v_to)) n
                     WHERE NOT EXISTS (SELECT FROM tenure.lease l WHERE l.pool = p_prefix AND l.number = n)
                     ORDER BY n LIMIT 64 LOOP
                     token := tenure.make(p_prefix || v_gap, p_prefix, v_gap, p_owner, v_until, v_now, v_micros);
                     IF token IS NOT NULL THEN code := 'G'; index := v_gap - p_first; RETURN; END IF;
                 END LOOP;
             END IF;
-        END IF;
+            EXIT WHEN v_free IS NOT NULL;
+        END LOOP;
     END IF;
     IF NOT p_again AND (v_free IS NULL OR NOT p_numbered) THEN
         code := 'B';
@@ -130,16 +135,17 @@ END $$;
 -- For each claim: 1 renewed, 0 not the owner, -1 locked
 CREATE OR REPLACE FUNCTION tenure.renew(p_keys text[], p_owners text[], p_lives bigint[]) RETURNS int[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE v_now timestamptz := clock_timestamp(); v_codes int[] := '{}';
+DECLARE v_now timestamptz := clock_timestamp(); v_codes int[];
 BEGIN
     IF current_setting('synchronous_commit') IN ('off', 'local') THEN PERFORM set_config('synchronous_commit', 'on', true); END IF;
-    FOR i IN 1 .. cardinality(p_keys) LOOP
-        UPDATE tenure.lease l SET until = v_now + p_lives[i] * interval '1 millisecond'
-         WHERE l.key = (SELECT k.key FROM tenure.lease k WHERE k.key = p_keys[i] AND k.owner = p_owners[i]
-                           AND k.until > v_now AND k.until < 'infinity' FOR NO KEY UPDATE SKIP LOCKED);
-        v_codes := v_codes || CASE WHEN FOUND THEN 1 WHEN EXISTS (SELECT FROM tenure.lease k WHERE k.key = p_keys[i]
-            AND k.owner = p_owners[i] AND k.until > v_now AND k.until < 'infinity') THEN -1 ELSE 0 END;
-    END LOOP;
+    WITH due AS (SELECT * FROM unnest(p_keys, p_owners, p_lives) WITH ORDINALITY AS d (key, owner, life, place)),
+    live AS (SELECT l.key, d.life FROM due d JOIN tenure.lease l ON l.key = d.key COLLATE "C" AND l.owner = d.owner
+              WHERE l.until > v_now AND l.until < 'infinity' FOR NO KEY UPDATE OF l SKIP LOCKED),
+    renewed AS (UPDATE tenure.lease l SET until = v_now + live.life * interval '1 millisecond'
+                  FROM live WHERE l.key = live.key RETURNING l.key, l.owner)
+    SELECT coalesce(array_agg(CASE WHEN r.key IS NOT NULL THEN 1 WHEN EXISTS (SELECT FROM tenure.lease l WHERE l.key = d.key
+               AND l.owner = d.owner AND l.until > v_now AND l.until < 'infinity') THEN -1 ELSE 0 END ORDER BY d.place), '{}')
+      INTO v_codes FROM due d LEFT JOIN renewed r ON r.key = d.key AND r.owner = d.owner;
     RETURN v_codes;
 END $$;
 
@@ -228,11 +234,13 @@ BEGIN
 END $$;
 
 -- NOTIFY locks the whole server until its transaction has ended, its flush included: so it runs in a transaction of
--- its own after the release, and only for ranges with waiters
+-- its own after the release, and only for ranges with waiters. Before PostgreSQL 18 a function of SQL is planned at each call.
 CREATE OR REPLACE FUNCTION tenure.announce(p_ranges text[]) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT pg_notify('tenure_' || substr(md5(w.range), 1, 16), '') FROM tenure.waiting w
-     WHERE w.range = ANY (p_ranges) AND w.until > clock_timestamp() $$;
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM pg_notify('tenure_' || substr(md5(w.range), 1, 16), '') FROM tenure.waiting w
+      WHERE w.range = ANY (p_ranges) AND w.until > clock_timestamp();
+END $$;
 
 -- Deletes up to 1,000 rows that have not been used for a week
 CREATE OR REPLACE FUNCTION tenure.sweep() RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

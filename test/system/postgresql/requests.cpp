@@ -122,6 +122,33 @@ TEST_CASE("a slot and a lock with its name are one key, and so are slots of two 
     CHECK(expect<Granted>(database.client.claim(database.request(pool, 7))).index == 12);
 }
 
+TEST_CASE("the first free number of a pool is found also in its later steps", "[postgresql]")
+{
+    Database database;
+    auto const pool = numbered_keys("wide:", 600);
+    auto const first_free = [&](unsigned number) {
+        return expect<Granted>(database.client.claim(database.request(pool, number))).index;
+    };
+    auto const set_free = [&](std::string const& numbers) {
+        database.person.ask("UPDATE tenure.lease SET until = '-infinity' WHERE number IN (" + numbers + ")");
+    };
+    database.person.ask("INSERT INTO tenure.lease SELECT 'wide:' || n, 'wide:', n, 'other', 1, now(), now() + "
+                        "interval '1 hour' FROM generate_series(0, 599) n WHERE n <> 300");
+    CHECK(first_free(1) == 300);
+    CHECK(expect<Busy>(database.client.claim(database.request(pool, 2))).earliest_expiry.value() <= 20s);
+    set_free("256, 599");
+    CHECK(first_free(3) == 256);
+    CHECK(first_free(4) == 599);
+    // another one is being taken
+    set_free("10, 511");
+    database.person.ask("BEGIN");
+    database.person.ask("SELECT FROM tenure.lease WHERE key = 'wide:10' FOR UPDATE");
+    CHECK(first_free(5) == 511);
+    CHECK(expect<Busy>(database.client.claim(database.request(pool, 6))).earliest_expiry.value() <= 20s);
+    database.person.ask("ROLLBACK");
+    CHECK(first_free(7) == 10);
+}
+
 TEST_CASE("claims that use keys for the first time at once never share one", "[postgresql]")
 {
     Database database;

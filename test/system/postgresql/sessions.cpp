@@ -230,6 +230,19 @@ TEST_CASE("a child of fork leaves the session of its parent alone", "[postgresql
     CHECK_FALSE(store);
 }
 
+TEST_CASE("a session that has lost its prepared statements gets their text", "[postgresql][pg_trusts_prepared]")
+{
+    Database database;
+    database.person.ask("CREATE FUNCTION forget() RETURNS trigger LANGUAGE plpgsql AS "
+                        "$$ BEGIN EXECUTE 'DEALLOCATE ALL'; RETURN NULL; END $$");
+    database.person.ask("CREATE TRIGGER forget AFTER INSERT ON tenure.lease FOR EACH ROW WHEN (new.key = 'forget') "
+                        "EXECUTE FUNCTION forget()");
+    static_cast<void>(database.take(named_key("forget"), 1));
+    auto const lease = database.take(named_key("a"), 2);
+    auto const renewed = database.client.renew(lease, 20s);
+    CHECK(std::holds_alternative<Renewed>(renewed));
+}
+
 TEST_CASE("an answer that a paused server gives later still counts", "[postgresql]")
 {
     Database database;

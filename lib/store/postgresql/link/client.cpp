@@ -213,7 +213,7 @@ void Client::write(Entries entries, Instant now)
                     entry.handler(Failure::unknown(errc::closed, "the store was closed"));
         });
     if (!ranges.empty())
-        send_aside({sql("SELECT tenure.announce($1)"), {array_of(ranges)}});
+        send_aside({sql(announce_sql), {array_of(ranges)}});
 }
 
 void Client::send_aside(Statement statement)
@@ -229,7 +229,8 @@ void Client::answered(ConnectionPtr const& connection, Entries entries, Instant 
     auto const now = runtime_->now();
     bool const refused = !reply.lost && reply.error && is_refusal(reply.error->code);
     // nothing was changed: one bad request does not refuse its neighbours
-    bool const again = refused && entries.size() > 1 && !closed_;
+    bool const unprepared = refused && reply.error->code == not_prepared_code && !entries.front().refused_before;
+    bool const again = refused && (entries.size() > 1 || unprepared) && !closed_;
     for (std::size_t i = 0; i < entries.size(); ++i) {
         auto& [query, handler, refused_before] = entries[i];
         query.not_after.progressed(now);

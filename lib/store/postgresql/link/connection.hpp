@@ -15,6 +15,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -157,6 +159,7 @@ private:
     void poll();
     void greet();
     void greeted(TransactionReply const& reply);
+    void prepare();
     [[nodiscard]] bool put(Statement const& statement);
     void wait(bool for_writing);
     void on_event(bool writable);
@@ -190,6 +193,8 @@ private:
     Instant last_progress_{};
     SessionName session_;
     bool pooled_ = false;
+    /// names of the statements that this session has prepared
+    std::map<std::string, std::string, std::less<>> prepared_;
     /// the session's own isolation level does not fit: BEGIN and COMMIT stand around each transaction
     bool brackets_ = false;
     /// why the server ends the connection
