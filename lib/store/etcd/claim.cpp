@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Claims on etcd: a lease, a search for earlier attempts, and a put of the first free key.
+// Claims on etcd: a search for earlier attempts, a lease, and a put of the first free key.
 #include "attempt.hpp"
 #include "operations.hpp"
 #include "shares.hpp"
@@ -21,10 +21,11 @@ namespace tenure::etcd
 namespace
 {
 
-/// after a conflict one of the first free keys is tried, chosen at random among this many
+/// after a conflict one of the first free keys is tried, chosen at random among this many; after a second one any free
+/// key, so that a fleet which claims at once finds keys for all
 constexpr std::size_t choice = 16;
 
-/** The held keys of a range, as last read. */
+/** The held keys of a range, as last read, and as conflicts have shown since. */
 class OccupiedKeys
 {
 public:
@@ -38,6 +39,7 @@ public:
     {
         held_.assign(range_.count, false);
         count_ = foreign_ = 0;
+        old_ = false;
     }
 
     void add(RangeReply const& reply)
@@ -50,8 +52,18 @@ public:
             }
     }
 
+    /** Adds a held key; whether it has a lease is not known. */
+    void add(std::uint32_t index)
+    {
+        count_ += held_[index] ? 0U : 1U;
+        held_[index] = true;
+        old_ = true;
+    }
+
     [[nodiscard]] bool contains(std::uint32_t index) const { return held_[index]; }
     [[nodiscard]] bool all() const noexcept { return count_ == range_.count; }
+    /** True if a conflict has shown more than the last read. */
+    [[nodiscard]] bool is_old() const noexcept { return old_; }
     /** True if no key has a lease, so none can expire. */
     [[nodiscard]] bool never_free() const noexcept { return foreign_ == count_; }
 
@@ -61,6 +73,7 @@ private:
     std::uint32_t count_ = 0;
     /// number of held keys without a lease
     std::uint32_t foreign_ = 0;
+    bool old_ = false;
 };
 
 ClaimReply granted(Attempt& attempt, LeasePtr lease, std::uint32_t index, std::uint64_t created, std::uint64_t modified)
@@ -133,13 +146,13 @@ store::Request<EarlierClaim> find_earlier_claim(AttemptPtr attempt)
 
 // -- claiming a free key --
 
-/** The first free key; after a conflict a random one of the first few, so that the two claims do not conflict again. */
-std::uint32_t choose(Attempt const& attempt, OccupiedKeys const& occupied, bool conflict)
+/** One of the first `most` free keys, at random, so that two claims do not conflict again. */
+std::uint32_t choose(Attempt const& attempt, OccupiedKeys const& occupied, std::size_t most)
 {
     auto const& range = *attempt.request.range;
     std::vector<std::uint32_t> candidates;
     std::optional<std::uint32_t> being_taken;
-    for (std::uint32_t i = 0; i < range.count && candidates.size() < (conflict ? choice : 1); ++i) {
+    for (std::uint32_t i = 0; i < range.count && candidates.size() < most; ++i) {
         if (occupied.contains(i))
             continue;
         if (!attempt.cluster->being_taken.contains({range.prefix, range.first + i}))
@@ -149,24 +162,27 @@ std::uint32_t choose(Attempt const& attempt, OccupiedKeys const& occupied, bool 
     }
     if (candidates.empty())
         return *being_taken;
-    return candidates[conflict ? attempt.cluster->runtime().random() % candidates.size() : 0];
+    return candidates[most > 1 ? attempt.cluster->runtime().random() % candidates.size() : 0];
 }
 
-/** Puts the key if it is absent, and otherwise reads which keys are held. */
+/** Puts the key if it is absent, and otherwise reads which keys of a small range are held. */
 HttpRequest put_request(Attempt& attempt, std::string const& key)
 {
     auto const& range = *attempt.request.range;
-    auto const seen = std::min<std::size_t>(keys_seen_on_conflict, range.count + 64);
     Transaction transaction;
     transaction.if_absent(key).then_put(key, attempt.request.owner, attempt.lease->id);
-    transaction.else_read(whole(range), {seen, true});
+    // keys of others may lie between
+    auto const seen = std::size_t{range.count} + keys_seen_on_conflict;
+    if (range.count <= keys_seen_on_conflict)
+        transaction.else_read(whole(range), {seen, true});
     HttpRequest http_request{"kv/txn", transaction.body(), attempt.request.not_after, attempt.sender()};
-    http_request.reply_bytes = reply_bytes(range, seen);
+    if (range.count <= keys_seen_on_conflict)
+        http_request.reply_bytes = reply_bytes(range, seen);
     return http_request;
 }
 
-/** Gets a lease, reads the range if it has several keys, and puts the key. If the put finds the key held, its
- *  transaction also reads the held keys. */
+/** Reads the range if it has several keys, gets a lease, and puts the key. If the put finds the key held, its
+ *  transaction also reads the held keys of a small range. */
 store::Request<ClaimReply> claim_in_steps(AttemptPtr attempt)
 {
     auto& cluster = *attempt->cluster;
@@ -186,14 +202,8 @@ store::Request<ClaimReply> claim_in_steps(AttemptPtr attempt)
 
     OccupiedKeys occupied(range);
     bool must_read = range.count > 1;
-    bool conflict = false;
+    std::size_t candidates = 1;
     for (;;) {
-        if (attempt->lease == nullptr) {
-            auto take = store::as_step(
-                Leases::take(cluster.leases, request.lifetime(), request.ttl, request.not_after, attempt->sender()));
-            take.on_failure(not_written);
-            attempt->lease = co_await take;
-        }
         for (auto keys = must_read ? std::optional(whole(range)) : std::nullopt; keys;) {
             auto read = read_page(attempt->cluster, range, *keys, true, request.not_after, attempt->sender());
             read.on_failure(not_written);
@@ -201,16 +211,31 @@ store::Request<ClaimReply> claim_in_steps(AttemptPtr attempt)
             occupied.add(page);
             keys = rest_of(*keys, page);
         }
+        if (occupied.all() && occupied.is_old()) {
+            // another key may be free meanwhile
+            occupied.clear();
+            must_read = true;
+            continue;
+        }
         if (occupied.all())
             co_return Busy{{}, occupied.never_free()};
         if (attempt->stopped() || request.not_after.over(cluster.runtime().now())) {
-            // with a spare lease the caller's call has not returned yet
+            // without a read the caller's call has not returned yet
             auto turn = next_turn(attempt->cluster);
             co_await turn;
             co_return Failure::dropped();
         }
+        // not before a key is free: each lease costs the server two writes
+        if (attempt->lease == nullptr) {
+            auto take = store::as_step(
+                Leases::take(cluster.leases, request.lifetime(), request.ttl, request.not_after, attempt->sender()));
+            take.on_failure(not_written);
+            attempt->lease = co_await take;
+            if (attempt->stopped())
+                co_return Failure::dropped();
+        }
 
-        auto const index = choose(*attempt, occupied, conflict);
+        auto const index = choose(*attempt, occupied, candidates);
         auto const key = range.key(index);
         auto const name = std::pair(range.prefix, range.first + index);
         auto put = send(attempt->cluster->client, put_request(*attempt, key));
@@ -219,15 +244,16 @@ store::Request<ClaimReply> claim_in_steps(AttemptPtr attempt)
         auto outcome = co_await put;
         cluster.being_taken.erase(name);
 
-        occupied.clear();
-        must_read = range.count > 1;
         if (!outcome.good()) {
             if (auto failed = put_failed(*attempt, std::move(outcome), key))
                 co_return std::move(*failed);
+            occupied.clear();
+            must_read = range.count > 1;
             continue;
         }
         auto const reply = parse_transaction(outcome.body);
-        if (!reply || (!reply->succeeded && reply->reads.size() != 1))
+        std::size_t const reads = range.count <= keys_seen_on_conflict ? 1 : 0;
+        if (!reply || (!reply->succeeded && reply->reads.size() != reads))
             co_return malformed_reply(cluster.where(), key);
         cluster.leases->prove(*attempt->lease, reply->header);
         if (reply->succeeded) {
@@ -238,11 +264,15 @@ store::Request<ClaimReply> claim_in_steps(AttemptPtr attempt)
             co_return granted(*attempt, attempt->lease, index, revision, revision);
         }
         attempt->put_nothing();
-        conflict = true;
-        if (!reply->reads.front().more) {
-            occupied.add(reply->reads.front());
-            must_read = false;
+        candidates = candidates == 1 ? choice : range.count;
+        must_read = false;
+        if (reads == 0) {
+            occupied.add(index);
+            continue;
         }
+        occupied.clear();
+        occupied.add(reply->reads.front());
+        must_read = reply->reads.front().more;
     }
 }
 

@@ -35,8 +35,9 @@ inline constexpr std::size_t most_watch_bytes = std::size_t{128} * 1024;
 inline constexpr std::size_t keys_per_page = 4096;
 /// of the keys in one page of a range, with their values
 inline constexpr std::size_t keys_per_page_with_values = 256;
-/// of the held keys in the read after a conflict, besides 64 foreign ones
-inline constexpr std::size_t keys_seen_on_conflict = 1024;
+/// a put that finds its key held reads the range again if it has at most this many keys, and as many of others between;
+/// the read of a thousand costs the server milliseconds
+inline constexpr std::size_t keys_seen_on_conflict = 64;
 /// of the reply to a read of a page
 inline constexpr std::size_t most_page_bytes = std::size_t{2} * 1024 * 1024;
 /// of any other reply
