@@ -232,6 +232,7 @@ void HedgedLink::replace_current(std::string_view purpose, bool keep_old_usable)
 void HedgedLink::swap_connections()
 {
     std::swap(current_, other_);
+    other_until_ = runtime_->now() + longest_ttl_;
     other_->hand_over(*current_);
 }
 
@@ -251,8 +252,11 @@ void HedgedLink::watch_silence()
     if (other_ != nullptr) {
         // At most two connections: switch if the other one answers, and drop it if it is silent too.
         auto const other_since = other_->silent_since();
-        if (other_usable_ && other_->ready() && other_since == Instant::max())
+        if (other_usable_ && other_->ready() && other_since == Instant::max()) {
             swap_connections();
+            // what the silent one has not answered can be repeated
+            reachable_due_ = true;
+        }
         bool const both_silent = other_since != Instant::max() && now >= other_since + patience();
         if (!both_silent || now < last_silence_ + reconnect_pause)
             return;

@@ -202,6 +202,18 @@ TEST_CASE("the first connection is used again if it answers while the second is 
     CHECK(setting.connection(0).sent.size() == 2);
 }
 
+TEST_CASE("requests of the second connection can be repeated where the first one is used again", "[redis][route]")
+{
+    SilentServer setting;
+    int reachable = 0;
+    setting.link->on_reachable([&] { ++reachable; });
+    setting.runtime->run_for(600ms);
+    setting.connection(0).answer(Value::status("OK"));
+    CHECK(reachable == 0);
+    setting.runtime->run_for(300ms);
+    CHECK(reachable == 1);
+}
+
 TEST_CASE("a loop that was blocked does not take the server for silent", "[redis][route]")
 {
     RouteSetting setting;
