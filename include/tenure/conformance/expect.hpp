@@ -10,9 +10,9 @@
 namespace tenure::conformance
 {
 
-/** Returns the expected alternative. @throws std::runtime_error naming the actual one */
+/** Returns a copy of the expected alternative. @throws std::runtime_error naming the actual one */
 template <class Wanted, class Reply>
-Wanted const& expect(Reply const& reply)
+Wanted expect(Reply const& reply)
 {
     if (auto const* const wanted = std::get_if<Wanted>(&reply))
         return *wanted;
@@ -26,9 +26,9 @@ Wanted const& expect(Reply const& reply)
     throw std::runtime_error("another reply than expected: " + text);
 }
 
-/** Returns the expected failure. @throws std::runtime_error describing the actual reply */
+/** Returns a copy of the expected failure. @throws std::runtime_error describing the actual reply */
 template <class Reply>
-backend::Failure const& expect_failure(Reply const& reply, backend::Failure::Effect effect)
+backend::Failure expect_failure(Reply const& reply, backend::Failure::Effect effect)
 {
     auto const* const failure = std::get_if<backend::Failure>(&reply);
     if (failure == nullptr)
@@ -41,21 +41,21 @@ backend::Failure const& expect_failure(Reply const& reply, backend::Failure::Eff
 
 /** As `expect_failure`, for a request that changed nothing. */
 template <class Reply>
-backend::Failure const& expect_refused(Reply const& reply)
+backend::Failure expect_refused(Reply const& reply)
 {
     return expect_failure(reply, backend::Failure::Effect::refused);
 }
 
 /** As `expect_failure`, for a request that was never written. */
 template <class Reply>
-backend::Failure const& expect_not_sent(Reply const& reply)
+backend::Failure expect_not_sent(Reply const& reply)
 {
     return expect_failure(reply, backend::Failure::Effect::not_sent);
 }
 
 /** As `expect_failure`, for a request that may have been written. */
 template <class Reply>
-backend::Failure const& expect_unknown(Reply const& reply)
+backend::Failure expect_unknown(Reply const& reply)
 {
     return expect_failure(reply, backend::Failure::Effect::unknown);
 }

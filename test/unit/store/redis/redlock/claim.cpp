@@ -38,13 +38,13 @@ struct Claiming {
         return std::get<Answer>(*reply);
     }
 
-    [[nodiscard]] Failure const& refused() const
+    [[nodiscard]] Failure refused() const
     {
         REQUIRE(reply);
         return expect_refused(*reply);
     }
 
-    [[nodiscard]] Failure const& unknown() const
+    [[nodiscard]] Failure unknown() const
     {
         REQUIRE(reply);
         return expect_unknown(*reply);
