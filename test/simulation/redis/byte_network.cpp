@@ -318,6 +318,9 @@ void ByteNetwork::cut_short(ConnectionId id)
 void ByteNetwork::close(ConnectionId id) noexcept
 {
     auto& connection = at(id);
+    // until now
+    if (hangs_in_login(connection))
+        trouble(connection.process);
     if (std::exchange(connection.socket, nullptr) == nullptr)
         return;
     connection.rest.clear();

@@ -183,6 +183,8 @@ void ShardMember::got(Pool& pool, Id id, Number number, Instant asked)
         settled_at_ = now() + around_.terms.settle;
         membership_lost_at_ = Instant::max();
         perform(machine_.joined(numbers, now()));
+        if (lost_while_joining_)
+            membership_lost();
     } else {
         granted_ = id;
         auto const actions = machine_.granted(number, !wanted, now());
@@ -247,13 +249,11 @@ void ShardMember::watch(Id id)
 void ShardMember::lease_lost(Id id)
 {
     leases_.erase(id);
-    if (std::erase_if(numbers_, [id](auto const& one) { return one.second == id; }) > 0) {
-        for (auto const& [number, other] : std::exchange(numbers_, {}))
-            release(around_.members, other);
-        for (auto const other : std::exchange(member_claims_, {}))
-            release(around_.members, other);
-        membership_lost_at_ = now();
-        perform(machine_.membership_lost(now()));
+    if (std::ranges::any_of(numbers_, [id](auto const& one) { return one.second == id; })) {
+        // a run that still joins learns it once it has all numbers
+        lost_while_joining_ = !member_claims_.empty();
+        if (!lost_while_joining_)
+            membership_lost();
         return;
     }
     auto const shard = std::ranges::find_if(shards_, [id](auto const& one) { return one.second == id; });
@@ -268,6 +268,14 @@ void ShardMember::lease_lost(Id id)
             end_work(number, std::chrono::milliseconds(around_.random.below(20)));
         }
     perform(machine_.lost(number, now()));
+}
+
+void ShardMember::membership_lost()
+{
+    for (auto const& [number, id] : std::exchange(numbers_, {}))
+        release(around_.members, id);
+    membership_lost_at_ = now();
+    perform(machine_.membership_lost(now()));
 }
 
 void ShardMember::release(Pool& pool, Id id)
@@ -370,6 +378,7 @@ void ShardMember::perform(engine::ShardMachine::Action action, bool leaving)
     switch (action.kind) {
     case Kind::join:
         numbers_.clear();
+        lost_while_joining_ = false;
         for (unsigned number = 0; number < weight_; ++number)
             claim_member();
         break;

@@ -109,6 +109,7 @@ private:
     void renew();
     void watch(Id id);
     void lease_lost(Id id);
+    void membership_lost();
     void release(Pool& pool, Id id);
     void end_work(Number shard, Clock::duration after);
     void end_work_now(Number shard, Id id);
@@ -130,6 +131,8 @@ private:
     Instant blind_until_ = Instant::min();
 
     std::map<Number, Id> numbers_;
+    /// one of them was lost before all were there
+    bool lost_while_joining_ = false;
     std::map<Id, Lease> leases_;
     /// pending, not cancelled
     std::vector<Id> member_claims_;
