@@ -86,9 +86,6 @@ public:
 
     void shutdown() noexcept override
     {
-        // the destructor runs on any thread, and must have nothing left to do
-        if (std::exchange(closed_, true))
-            return;
         watcher_->close();
         client_->close();
     }
@@ -97,7 +94,6 @@ private:
     std::string description_;
     ClientPtr client_;
     std::shared_ptr<Watcher> watcher_;
-    bool closed_ = false;
 };
 
 } // namespace

@@ -5,7 +5,7 @@
 #include <tenure/errc.hpp>
 
 #include <algorithm>
-#include <cctype>
+#include <regex>
 
 namespace tenure::postgresql
 {
@@ -67,17 +67,12 @@ net::StreamError connect_failure(std::string const& message, bool needs_password
     if (needs_password)
         return {errc::authentication_failed, message + "; give a password in the URL, or in ~/.pgpass", true};
     // "...: FATAL:  28P01: password authentication failed", whose words may be translated
-    for (auto at = message.find(":  "); at != std::string::npos; at = message.find(":  ", at + 1)) {
-        auto const code = std::string_view(message).substr(at + 3, 5);
-        bool const is_code = code.size() == 5 && message.substr(at + 8, 2) == ": " &&
-                             std::ranges::all_of(code, [](unsigned char c) { return std::isalnum(c) != 0; });
-        if (!is_code)
-            continue;
-        ServerError const error{std::string(code), message.substr(at + 10)};
-        auto const meaning = meaning_of(code);
-        return {meaning.fatal ? meaning.code : errc::store_unavailable, text_of(error, meaning), meaning.fatal};
-    }
-    return {errc::store_unavailable, message};
+    std::smatch found;
+    if (!std::regex_search(message, found, std::regex(":  ([0-9A-Z]{5}): ")))
+        return {errc::store_unavailable, message};
+    ServerError const error{found.str(1), found.suffix()};
+    auto const meaning = meaning_of(error.code);
+    return {meaning.fatal ? meaning.code : errc::store_unavailable, text_of(error, meaning), meaning.fatal};
 }
 
 std::optional<net::StreamError> greeting_failure(TransactionReply const& reply, std::string const& schema)

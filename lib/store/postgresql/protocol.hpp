@@ -29,12 +29,11 @@ inline constexpr std::string_view announce_sql = "SELECT tenure.announce($1)";
 
 /// the session has lost its prepared statements
 inline constexpr std::string_view not_prepared_code = "26000";
+/// the server became a standby, or is one
+inline constexpr std::string_view read_only_code = "25006";
 
 /** True if an error with this code proves that nothing was changed. */
 [[nodiscard]] bool is_refusal(std::string_view code) noexcept;
-
-/// the server became a standby, or is one
-inline constexpr std::string_view read_only_code = "25006";
 
 /** The failure of a request whose transaction the server refused.
  *  @param where  the store */

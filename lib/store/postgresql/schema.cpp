@@ -3,7 +3,7 @@
 #include "backend.hpp"
 #include "protocol.hpp"
 
-#include <algorithm>
+#include <boost/algorithm/string/replace.hpp>
 
 namespace tenure::postgresql
 {
@@ -233,13 +233,14 @@ BEGIN
     RETURN v_channels;
 END $$;
 
--- NOTIFY locks the whole server until its transaction has ended, its flush included: so it runs in a transaction of
--- its own after the release, and only for ranges with waiters. Before PostgreSQL 18 a function of SQL is planned at each call.
+-- NOTIFY locks the whole server until its transaction has ended: so it runs in one of its own after the release, which
+-- waits for no flush, and only for ranges with waiters. Before PostgreSQL 18 a function of SQL is planned at each call.
 CREATE OR REPLACE FUNCTION tenure.announce(p_ranges text[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM pg_notify('tenure_' || substr(md5(w.range), 1, 16), '') FROM tenure.waiting w
       WHERE w.range = ANY (p_ranges) AND w.until > clock_timestamp();
+    IF FOUND THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;
 END $$;
 
 -- Deletes up to 1,000 rows that have not been used for a week
@@ -268,15 +269,7 @@ END $install$)sql";
 
 std::string in_schema(std::string_view sql, std::string_view schema)
 {
-    std::string text;
-    for (std::string_view const name = "tenure."; !sql.empty();) {
-        auto const at = std::min(sql.find(name), sql.size());
-        text.append(sql.substr(0, at));
-        if (at < sql.size())
-            text.append(schema).push_back('.');
-        sql.remove_prefix(std::min(at + name.size(), sql.size()));
-    }
-    return text;
+    return boost::replace_all_copy(std::string(sql), "tenure.", std::string(schema) + ".");
 }
 
 std::string install_statement(std::string_view schema, std::vector<std::string> const& roles)

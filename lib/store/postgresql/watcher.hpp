@@ -24,9 +24,6 @@ class Watcher final : public std::enable_shared_from_this<Watcher>, public Conne
 {
 public:
     explicit Watcher(ClientPtr client);
-    Watcher(Watcher const&) = delete;
-    Watcher& operator=(Watcher const&) = delete;
-    ~Watcher() { close(); }
 
     void start();
     [[nodiscard]] std::unique_ptr<Watch> watch(KeyRange const& range, WatchHandler handler);

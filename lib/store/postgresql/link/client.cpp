@@ -73,7 +73,7 @@ std::string Client::where() const
 
 void Client::send(Query query, OutcomeHandler handler)
 {
-    if (closed_ || (query.line == Query::Line::renewals && !ready_)) {
+    if (closed_ || (query.is_renewal() && !ready_)) {
         answer_later(std::move(handler), not_connected());
         want_connection();
         return;
@@ -114,11 +114,6 @@ void Client::drop_abandoned()
     answer_if([](Query const& query) { return query.not_after.abandoned(); }, Failure::dropped());
 }
 
-void Client::fail_renewals()
-{
-    answer_if([](Query const& query) { return query.line == Query::Line::renewals; }, not_connected());
-}
-
 Failure Client::not_connected() const
 {
     if (last_error_)
@@ -143,10 +138,15 @@ void Client::pump()
     bool const waits = wanted_ || std::ranges::any_of(queue_, [](auto const& line) { return !line.empty(); });
     if (current_ != nullptr || !waits)
         return;
-    if (runtime_->now() >= open_after_)
-        connect();
-    else
+    if (runtime_->now() < open_after_) {
         timer_.by(open_after_, weak_from_this(), &Client::tick);
+        return;
+    }
+    auto const& hosts = config_->endpoints;
+    current_ =
+        std::make_shared<Connection>(runtime_, config_, hosts.empty() ? std::nullopt : std::optional(hosts[host_]));
+    under_way_ = 0;
+    current_->open(weak_from_this());
 }
 
 void Client::write_batch()
@@ -174,12 +174,8 @@ void Client::write_batch()
             ++count;
             bytes += bytes_of(entry.query.statement);
             keys += entry.query.keys;
-            if (entry.query.alone || entry.refused_before) {
-                apart.emplace_back();
-                apart.back().push_back(std::move(entry));
-            } else {
-                together.push_back(std::move(entry));
-            }
+            auto& batch = entry.query.alone ? apart.emplace_back() : together;
+            batch.push_back(std::move(entry));
         }
     if (!together.empty())
         write(std::move(together), now);
@@ -197,7 +193,7 @@ void Client::write(Entries entries, Instant now)
 {
     std::vector<Statement> statements;
     std::vector<std::string> ranges;
-    for (auto const& [query, handler, refused_before] : entries) {
+    for (auto const& [query, handler] : entries) {
         statements.push_back(query.statement);
         if (!query.announces.empty())
             ranges.push_back(query.announces);
@@ -229,10 +225,10 @@ void Client::answered(ConnectionPtr const& connection, Entries entries, Instant 
     auto const now = runtime_->now();
     bool const refused = !reply.lost && reply.error && is_refusal(reply.error->code);
     // nothing was changed: one bad request does not refuse its neighbours
-    bool const unprepared = refused && reply.error->code == not_prepared_code && !entries.front().refused_before;
+    bool const unprepared = refused && reply.error->code == not_prepared_code && !entries.front().query.alone;
     bool const again = refused && (entries.size() > 1 || unprepared) && !closed_;
     for (std::size_t i = 0; i < entries.size(); ++i) {
-        auto& [query, handler, refused_before] = entries[i];
+        auto& [query, handler] = entries[i];
         query.not_after.progressed(now);
         if (again)
             continue;
@@ -247,7 +243,7 @@ void Client::answered(ConnectionPtr const& connection, Entries entries, Instant 
             handler(Answer{std::move(reply.results[i]), since, reply.unreplicated});
     }
     for (auto entry = entries.rbegin(); again && entry != entries.rend(); ++entry) {
-        entry->refused_before = true;
+        entry->query.alone = true;
         queue_[static_cast<std::size_t>(entry->query.line)].push_front(std::move(*entry));
     }
     if (closed_)
@@ -263,15 +259,6 @@ void Client::answered(ConnectionPtr const& connection, Entries entries, Instant 
 }
 
 // -- connections --
-
-void Client::connect()
-{
-    auto const& hosts = config_->endpoints;
-    auto const endpoint = hosts.empty() ? std::nullopt : std::optional(hosts[host_]);
-    current_ = std::make_shared<Connection>(runtime_, config_, endpoint);
-    under_way_ = 0;
-    current_->open(weak_from_this());
-}
 
 void Client::on_ready(Connection& connection)
 {
@@ -332,7 +319,7 @@ void Client::on_lost(Connection& connection, net::StreamError const& error)
     } else {
         connect_failed(error);
     }
-    fail_renewals();
+    answer_if(&Query::is_renewal, not_connected());
     pump_soon();
 }
 
@@ -381,7 +368,7 @@ void Client::leave_silent()
     last_error_ = {errc::store_unavailable, "the server does not answer"};
     // others may begin while these claims stay unanswered
     window_->begin_anew();
-    fail_renewals();
+    answer_if(&Query::is_renewal, not_connected());
     next_host();
     if (listener_)
         listener_(nullptr);

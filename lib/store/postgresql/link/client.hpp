@@ -39,6 +39,8 @@ struct Query {
     std::string announces = {};
     /// called just before it is written, to complete it; false: nothing is left to be written
     std::function<bool(Query&)> complete = {};
+
+    [[nodiscard]] bool is_renewal() const noexcept { return line == Line::renewals; }
 };
 
 /** The result of a committed statement. */
@@ -61,9 +63,6 @@ class Client final : public std::enable_shared_from_this<Client>, public Connect
 {
 public:
     Client(std::shared_ptr<Runtime> runtime, PostgresqlConfig config, std::string name);
-    Client(Client const&) = delete;
-    Client& operator=(Client const&) = delete;
-    ~Client() { close(); }
 
     [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
     [[nodiscard]] std::shared_ptr<PostgresqlConfig const> const& config() const noexcept { return config_; }
@@ -78,7 +77,7 @@ public:
         return {line, {sql(text), std::move(values)}, std::move(not_after)};
     }
 
-    /** Sends a query. The handler is never called inside this call. */
+    /** The handler is never called inside this call. */
     void send(Query query, OutcomeHandler handler);
     void begin_claim(Deadline not_after, store::ClaimWindow::Turn turn)
     {
@@ -94,8 +93,6 @@ public:
     void drop_abandoned();
     void close() noexcept;
 
-    // -- for wake-ups --
-
     /** The connection of the requests; null: none is ready. */
     [[nodiscard]] ConnectionPtr connection() const noexcept { return ready_ ? current_ : nullptr; }
     /** Connects, if there is no connection. */
@@ -107,11 +104,8 @@ private:
     struct Entry {
         Query query;
         OutcomeHandler handler;
-        /// it was in a batch that the server refused
-        bool refused_before = false;
     };
     using Entries = std::vector<Entry>;
-    using Wanted = std::function<bool(Query const&)>;
 
     void on_ready(Connection& connection) override;
     void on_lost(Connection& connection, net::StreamError const& error) override;
@@ -122,7 +116,6 @@ private:
     }
     void pump();
     void pump_soon() { pump_.post(*runtime_, weak_from_this(), &Client::pump); }
-    void connect();
     void connect_failed(net::StreamError const& error);
     void next_host() noexcept { host_ = (host_ + 1) % std::max<std::size_t>(config_->endpoints.size(), 1); }
     void write_batch();
@@ -134,8 +127,7 @@ private:
     void end_lost_sessions();
     [[nodiscard]] Clock::duration patience() const noexcept;
     void tick();
-    void answer_if(Wanted const& wanted, Failure const& failure);
-    void fail_renewals();
+    void answer_if(std::function<bool(Query const&)> const& wanted, Failure const& failure);
     void answer_later(OutcomeHandler handler, Failure failure);
     [[nodiscard]] Failure not_connected() const;
     [[nodiscard]] bool over(Query const& query) const { return query.not_after.over(runtime_->now()); }
@@ -147,9 +139,7 @@ private:
     net::Backoff backoff_;
     /// requests that wait, one list per `Query::Line`
     std::array<std::list<Entry>, 3> queue_;
-    /// claims that have begun, or wait for their turn
     store::ClaimWindowPtr window_;
-    /// index of the present host
     std::size_t host_ = 0;
     /// the connection for requests, open or being opened; null: neither
     ConnectionPtr current_;
@@ -161,7 +151,6 @@ private:
     std::vector<std::pair<ConnectionPtr, Instant>> left_behind_;
     /// sessions that may still work on requests whose answers cannot arrive
     std::vector<SessionName> lost_sessions_;
-    /// earliest time for a connection after failures
     Instant open_after_{};
     /// connect although no request waits
     bool wanted_ = false;

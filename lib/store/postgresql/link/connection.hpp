@@ -37,7 +37,6 @@ struct Statement {
 /** The array of the values as the server reads it. */
 [[nodiscard]] std::string array_of(std::vector<std::string> const& values);
 
-/** One result of a statement. */
 class Result
 {
 public:
@@ -80,7 +79,6 @@ struct ServerError {
     std::string message;
 };
 
-/** How a transaction ended. */
 struct TransactionReply {
     /// of each statement, once all of them are committed
     std::vector<Result> results = {};
@@ -96,7 +94,6 @@ using TransactionHandler = OneShot<void(TransactionReply&&)>;
 /** A session of the server, as it finds it in `pg_stat_activity`. */
 struct SessionName {
     std::string pid;
-    /// seconds since 1970
     std::string started;
     std::string application;
 };
@@ -182,7 +179,6 @@ private:
     std::optional<net::NameLookup> lookup_;
     /// that are still to be tried; an empty text for a Unix socket
     std::deque<std::string> addresses_;
-    /// why the last address failed
     net::StreamError last_failure_;
     PGconn* pg_ = nullptr;
     asio::posix::stream_descriptor descriptor_;
