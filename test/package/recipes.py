@@ -86,11 +86,11 @@ def check_portfile(text, manifest, options):
             yield f"portfile.cmake: the project has no option {option}"
 
 
-def included(root, folder, but=None):
-    """The Boost libraries, named like vcpkg's ports, that a folder's files include."""
+def included(root, folder, but=()):
+    """The Boost libraries, named like vcpkg's ports, that a folder's files include, but for those of some folders in it."""
     found = set()
     for path in (root / folder).rglob("*.?pp"):
-        if but is None or (root / but) not in path.parents:
+        if not any(root / one in path.parents for one in but):
             found |= {"boost-" + name.replace("_", "-") for name in BOOST.findall(path.read_text(encoding="utf-8"))}
     return found
 
@@ -98,10 +98,10 @@ def included(root, folder, but=None):
 def check_boost(root, manifest):
     always = names_of(manifest.get("dependencies", []))
     features = {name: names_of(feature.get("dependencies", [])) for name, feature in manifest.get("features", {}).items()}
-    needs = [("include", None, set()), ("lib", "lib/store/etcd", set()), ("lib/store/etcd", None, features.get("etcd", set())),
-             ("tools", None, features.get("tool", set()))]
-    for folder, but, more in needs:
-        for missing in sorted(included(root, folder, but) - always - more):
+    optional = {"lib/store/etcd": "etcd", "lib/store/postgresql": "postgresql", "tools": "tool"}
+    for folder in ("include", "lib", *optional):
+        more = features.get(optional.get(folder), set())
+        for missing in sorted(included(root, folder, [one for one in optional if one != folder]) - always - more):
             yield f"vcpkg.json: {folder}/ includes headers of {missing}, which is no dependency"
 
 

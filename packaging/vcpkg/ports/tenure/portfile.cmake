@@ -10,6 +10,7 @@ vcpkg_check_features(
     OUT_FEATURE_OPTIONS FEATURE_OPTIONS
     FEATURES
         etcd TENURE_ETCD
+        postgresql TENURE_POSTGRESQL
         tls TENURE_TLS
         tool TENURE_BUILD_TOOL
 )
@@ -20,7 +21,6 @@ vcpkg_cmake_configure(
         -DTENURE_BUILD_EXAMPLES=OFF
         -DTENURE_BUILD_TESTS=OFF
         -DTENURE_INSTALL=ON
-        -DTENURE_POSTGRESQL=OFF
         -DTENURE_UNITY_BUILD=ON
         -DTENURE_WARNINGS=OFF
         -DTENURE_ZOOKEEPER=OFF

@@ -23,12 +23,14 @@ class TenureConan(ConanFile):
         "shared": [True, False],
         "fPIC": [True, False],
         "with_etcd": [True, False],
+        "with_postgresql": [True, False],
         "with_tls": [True, False],
     }
     default_options = {
         "shared": False,
         "fPIC": True,
         "with_etcd": True,
+        "with_postgresql": False,
         "with_tls": True,
     }
     implements = ["auto_shared_fpic"]
@@ -41,6 +43,8 @@ class TenureConan(ConanFile):
         self.requires("boost/1.88.0", transitive_headers=True)
         self.requires("openssl/[>=3 <4]")
         self.requires("spdlog/1.15.3")
+        if self.options.with_postgresql:
+            self.requires("libpq/[>=14]")
 
     def validate(self):
         check_min_cppstd(self, 20)
@@ -66,7 +70,7 @@ class TenureConan(ConanFile):
         toolchain.cache_variables["TENURE_INSTALL"] = True
         toolchain.cache_variables["TENURE_TLS"] = bool(self.options.with_tls)
         toolchain.cache_variables["TENURE_UNITY_BUILD"] = True
-        toolchain.cache_variables["TENURE_POSTGRESQL"] = "OFF"
+        toolchain.cache_variables["TENURE_POSTGRESQL"] = "ON" if self.options.with_postgresql else "OFF"
         toolchain.cache_variables["TENURE_ZOOKEEPER"] = "OFF"
         toolchain.generate()
         CMakeDeps(self).generate()
@@ -90,6 +94,8 @@ class TenureConan(ConanFile):
         library.requires = ["boost::headers", "openssl::crypto", "spdlog::spdlog"]
         if self.options.with_tls:
             library.requires.append("openssl::ssl")
+        if self.options.with_postgresql:
+            library.requires.append("libpq::libpq")
         library.system_libs = ["pthread"]
 
         # virtual time and a store that fails on demand, for the tests of users
