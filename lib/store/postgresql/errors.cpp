@@ -68,8 +68,10 @@ net::StreamError connect_failure(std::string const& message, bool needs_password
         return {errc::authentication_failed, message + "; give a password in the URL, or in ~/.pgpass", true};
     // "...: FATAL:  28P01: password authentication failed", whose words may be translated
     std::smatch found;
-    if (!std::regex_search(message, found, std::regex(":  ([0-9A-Z]{5}): ")))
-        return {errc::store_unavailable, message};
+    if (!std::regex_search(message, found, std::regex(":  ([0-9A-Z]{5}): "))) {
+        bool const tls = std::regex_search(message, std::regex("certificate|private key|SSL was required"));
+        return {tls ? errc::tls_failed : errc::store_unavailable, message, tls};
+    }
     ServerError const error{found.str(1), found.suffix()};
     auto const meaning = meaning_of(error.code);
     return {meaning.fatal ? meaning.code : errc::store_unavailable, text_of(error, meaning), meaning.fatal};

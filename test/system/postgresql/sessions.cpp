@@ -170,7 +170,9 @@ TEST_CASE("a server whose certificate is wrong gets no login", "[postgresql]")
     {
         config.parameters["sslrootcert"] = other.ca();
         Client client(Database::connect(config));
-        CHECK_THAT(expect_not_sent(client.ready()).detail, ContainsSubstring("certificate verify failed"));
+        auto const failed = expect_not_sent(client.ready());
+        CHECK(failed.error == errc::tls_failed);
+        CHECK_THAT(failed.detail, ContainsSubstring("certificate verify failed"));
         CHECK(logins(server) == "0");
     }
     SECTION("for another address")
@@ -178,8 +180,19 @@ TEST_CASE("a server whose certificate is wrong gets no login", "[postgresql]")
         PostgresqlServer const elsewhere(with("elsewhere"));
         config.endpoints = {{"127.0.0.1", elsewhere.port()}};
         Client client(Database::connect(config));
-        CHECK_THAT(expect_not_sent(client.ready()).detail, ContainsSubstring("certificate"));
+        auto const failed = expect_not_sent(client.ready());
+        CHECK(failed.error == errc::tls_failed);
+        CHECK_THAT(failed.detail, ContainsSubstring("does not match host name"));
         CHECK(logins(elsewhere) == "0");
+    }
+    SECTION("there is none")
+    {
+        PostgresqlServer const plain;
+        config.endpoints = {{"127.0.0.1", plain.port()}};
+        Client client(Database::connect(config));
+        auto const failed = expect_not_sent(client.ready());
+        CHECK(failed.error == errc::tls_failed);
+        CHECK_THAT(failed.detail, ContainsSubstring("server does not support SSL"));
     }
 }
 

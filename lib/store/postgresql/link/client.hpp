@@ -95,7 +95,6 @@ public:
 
     /** The connection of the requests; null: none is ready. */
     [[nodiscard]] ConnectionPtr connection() const noexcept { return ready_ ? current_ : nullptr; }
-    /** Connects, if there is no connection. */
     void want_connection();
     /** Notified of `connection`, each time that it is another one, and of its notifications. */
     void listen(std::function<void(std::string const* channel)> listener) { listener_ = std::move(listener); }
@@ -134,7 +133,6 @@ private:
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<PostgresqlConfig const> config_;
-    /// without secrets
     std::string name_;
     net::Backoff backoff_;
     /// requests that wait, one list per `Query::Line`
