@@ -11,7 +11,7 @@
 #include <tenure/error.hpp>
 #include <tenure/with_lease.hpp>
 
-#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/append.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
@@ -20,16 +20,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <list>
+#include <functional>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <utility>
+#include <vector>
 
-namespace tenure
-{
-
-namespace locks
+namespace tenure::locks
 {
 
 /** A shard that is held, and its work. Shared by the run and the work. */
@@ -46,14 +45,9 @@ struct HeldShard {
     Shard shard;
     /// of the work
     asio::strand<asio::any_io_executor> strand;
-    // -- on that strand --
+    /// on that strand; without a handler after the end of the work
     asio::cancellation_signal cancel;
-    bool ended = false;
-    // -- on the strand of the run --
-    /// its work was cancelled
-    bool stopped = false;
-    /// its work has returned, and it is still held
-    bool finished = false;
+    /// on the strand of the run
     bool lost = false;
 };
 
@@ -67,27 +61,22 @@ struct ShardLease {
     [[nodiscard]] CancellationToken token() const noexcept { return held->slot().token(); }
     [[nodiscard]] asio::any_io_executor get_executor() const noexcept { return held->slot().get_executor(); }
     [[nodiscard]] std::string const& key() const noexcept { return held->slot().key(); }
-
     template <class Handler>
     void async_release(Handler handler)
     {
-        auto const executor = asio::get_associated_executor(handler, get_executor());
-        asio::post(executor, [handler = std::move(handler)]() mutable {
-            std::move(handler)(error_code(), ReleaseOutcome::still_held);
-        });
+        asio::post(asio::append(std::move(handler), error_code(), ReleaseOutcome::still_held));
     }
-    void async_release(asio::detached_t) noexcept {}
 };
 
-} // namespace locks
+} // namespace tenure::locks
 
 /** Its tasks ignore their cancellation. */
 template <>
-struct detail::LeaveKey<locks::ShardLease> {
-    static void of(locks::ShardLease& lease) noexcept { LeaveKey<Slot>::of(lease.held->slot()); }
+struct tenure::detail::LeaveKey<tenure::locks::ShardLease> {
+    static void of(tenure::locks::ShardLease& lease) noexcept { LeaveKey<Slot>::of(lease.held->slot()); }
 };
 
-namespace locks
+namespace tenure::locks
 {
 
 namespace
@@ -116,17 +105,17 @@ bool same_member(KeyState const& left, KeyState const& right)
     return is_free(left) == is_free(right);
 }
 
-/** True if the failure has this code. */
-template <class Code>
-bool failed_with(std::exception_ptr const& failure, Code code)
+/** The code of a failure of the work; none if there is no failure, or one of another kind. */
+error_code code_of(std::exception_ptr const& failure)
 {
     try {
-        std::rethrow_exception(failure);
+        if (failure)
+            std::rethrow_exception(failure);
     } catch (boost::system::system_error const& thrown) {
-        return thrown.code() == code;
-    } catch (...) {
-        return false;
+        return thrown.code();
+    } catch (...) { // NOLINT(bugprone-empty-catch): the work's own
     }
+    return {};
 }
 
 /** One member, from its begin to its end. Everything but `start` runs on its strand. */
@@ -173,7 +162,7 @@ public:
                 self->view_ = std::make_shared<ViewHandle>(
                     self->group_->store, self->group_->members.range(), "ShardGroup", time, &same_member, true);
                 self->follow();
-                self->perform(self->machine_.begin(self->now()));
+                self->perform(self->machine_.tick(self->now()));
             });
         });
     }
@@ -183,11 +172,10 @@ private:
     using HeldPtr = std::shared_ptr<HeldShard>;
     /** A pending acquisition. */
     struct Claim {
+        SlotPool const* pool = nullptr;
         asio::cancellation_signal cancel;
         bool cancelled = false;
     };
-    using Claims = std::list<std::shared_ptr<Claim>>;
-    using Acquired = void (ShardRun::*)(bool cancelled, error_code error, Slot slot);
 
     [[nodiscard]] Instant now() const noexcept { return runtime_->now(); }
 
@@ -197,7 +185,7 @@ private:
     {
         return asio::bind_executor(
             strand_, [self = shared_from_this(), function = std::move(function)](auto&&... results) mutable {
-                function(*self, std::forward<decltype(results)>(results)...);
+                std::invoke(function, *self, std::forward<decltype(results)>(results)...);
             });
     }
 
@@ -213,7 +201,7 @@ private:
             group_->live = machine_.live();
         }
         auto const wakes = machine_.wake_at();
-        if (wakes == Instant::max() || ended_)
+        if (wakes == Instant::max())
             alarm_.cancel();
         else if (wakes != alarm_.due())
             alarm_.at(wakes, weak_from_this(), strand_, &ShardRun::tick);
@@ -228,18 +216,18 @@ private:
         switch (action.kind) {
         case Kind::join:
             for (std::uint32_t number = 0; number < group_->config.weight; ++number)
-                claim(group_->members, member_claims_, &ShardRun::member_acquired);
+                claim(group_->members);
             break;
         case Kind::quit:
             tell(ShardEvent::Kind::left);
-            cancel(member_claims_, member_claims_.size());
+            cancel(group_->members, group_->config.weight);
             release_numbers();
             break;
         case Kind::claim:
-            claim(group_->shards, shard_claims_, &ShardRun::shard_acquired);
+            claim(group_->shards);
             break;
         case Kind::cancel:
-            cancel(shard_claims_, 1);
+            cancel(group_->shards, 1);
             break;
         case Kind::give_back:
             release(*granted_);
@@ -248,7 +236,6 @@ private:
             begin(action.shard);
             break;
         case Kind::stop:
-            held->stopped = true;
             held->token->cancel(CancelReason::rebalanced);
             emit(held, asio::cancellation_type::total);
             tell(ShardEvent::Kind::giving_up, action.shard);
@@ -270,10 +257,8 @@ private:
         case Kind::release:
             release(held->slot());
             held_.erase(found);
-            tell(ShardEvent::Kind::released, action.shard);
-            break;
-        case Kind::end:
-            ended_ = true;
+            if (!held->lost)
+                tell(ShardEvent::Kind::released, action.shard);
             break;
         }
     }
@@ -284,31 +269,46 @@ private:
             perform(machine_.tick(now()));
     }
 
-    void claim(SlotPool const& pool, Claims& claims, Acquired acquired)
+    void claim(SlotPool const& pool)
     {
         auto const claim = std::make_shared<Claim>();
-        claims.push_back(claim);
-        auto ended = on_strand([claim, &claims, acquired](ShardRun& self, error_code error, Slot slot) {
-            claims.remove(claim);
-            if (error && claim->cancelled)
-                self.complete_if_over();
-            else if (error == errc::closed || error == errc::forked)
-                self.end(detail::exception_of(error), false);
-            else
-                (self.*acquired)(claim->cancelled, error, std::move(slot));
+        claim->pool = &pool;
+        claims_.push_back(claim);
+        auto ended = on_strand([claim](ShardRun& self, error_code error, Slot slot) {
+            std::erase(self.claims_, claim);
+            self.claimed(*claim, error, std::move(slot));
         });
         pool.async_acquire(
             AcquireOptions{.wait = forever}, asio::bind_cancellation_slot(claim->cancel.slot(), std::move(ended)));
     }
 
-    static void cancel(Claims& claims, std::size_t count)
+    void cancel(SlotPool const& pool, std::size_t count)
     {
         // their ends change the list later
-        for (auto claim = claims.rbegin(); claim != claims.rend() && count > 0; ++claim)
-            if (!std::exchange((*claim)->cancelled, true)) {
+        for (auto const& claim : claims_ | std::views::reverse)
+            if (count > 0 && claim->pool == &pool && !std::exchange(claim->cancelled, true)) {
                 --count;
-                (*claim)->cancel.emit(asio::cancellation_type::terminal);
+                claim->cancel.emit(asio::cancellation_type::terminal);
             }
+    }
+
+    void claimed(Claim const& claim, error_code error, Slot slot)
+    {
+        bool const of_member = claim.pool == &group_->members;
+        if (error && claim.cancelled) {
+            complete_if_over();
+        } else if (error && (of_member || error == errc::closed || error == errc::forked)) {
+            end(detail::exception_of(error), false);
+        } else if (error) {
+            perform(machine_.claim_failed(now()));
+        } else if (!of_member) {
+            granted_ = std::move(slot);
+            perform(machine_.granted(granted_->id(), claim.cancelled, now()));
+        } else if (claim.cancelled) {
+            release(slot);
+        } else {
+            number_granted(std::move(slot));
+        }
     }
 
     void release(Slot& slot)
@@ -322,16 +322,8 @@ private:
 
     // -- the member --
 
-    void member_acquired(bool cancelled, error_code error, Slot slot)
+    void number_granted(Slot slot)
     {
-        if (cancelled) {
-            release(slot);
-            return;
-        }
-        if (error) {
-            end(detail::exception_of(error), false);
-            return;
-        }
         numbers_.push_back(std::move(slot));
         if (numbers_.size() < group_->config.weight)
             return;
@@ -366,18 +358,17 @@ private:
     void follow()
     {
         view_->reader().wait(
-            seen_, stop_following_.slot(),
-            [weak = weak_from_this(), strand = strand_](engine::Known, error_code error, ViewSnapshot&& view) {
-                asio::post(strand, [weak, error, view = std::move(view)] {
-                    if (auto const self = weak.lock(); self && self->view_)
-                        self->viewed(error, view);
-                });
+            seen_, {},
+            [viewed = on_strand(&ShardRun::viewed)](engine::Known, error_code error, ViewSnapshot&& view) mutable {
+                asio::post(asio::append(std::move(viewed), error, std::move(view)));
             },
-            view_);
+            nullptr);
     }
 
     void viewed(error_code error, ViewSnapshot const& view)
     {
+        if (!view_)
+            return;
         if (error) {
             end(detail::exception_of(error), false);
             return;
@@ -393,25 +384,18 @@ private:
 
     // -- shards --
 
-    void shard_acquired(bool cancelled, error_code error, Slot slot)
-    {
-        granted_ = std::move(slot);
-        perform(error ? machine_.claim_failed(now()) : machine_.granted(granted_->id(), cancelled, now()));
-    }
-
     void begin(Machine::Number number)
     {
         auto const held = std::make_shared<HeldShard>(std::move(*granted_), executor_);
         held_[number] = held;
         tell(ShardEvent::Kind::acquired, number);
         auto const token = held->slot().token();
-        token.async_wait(asio::bind_executor(strand_, [weak = weak_from_this(), held, token](error_code) {
-            if (auto const self = weak.lock(); self && is_loss(token.reason()))
-                self->lost(held);
+        token.async_wait(on_strand([held, token](ShardRun& self, error_code) {
+            if (is_loss(token.reason()))
+                self.lost(held);
         }));
-        auto ended = [self = shared_from_this(), held](std::exception_ptr failure) {
-            held->ended = true;
-            asio::post(self->strand_, [self, held, failure = std::move(failure)] { self->work_ended(held, failure); });
+        auto ended = [ended = on_strand(&ShardRun::work_ended), held](std::exception_ptr failure) mutable {
+            asio::post(asio::append(std::move(ended), held, std::move(failure)));
         };
         auto work = [work = work_](ShardLease& lease, TaskGroup& tasks) { return work(lease.held->shard, tasks); };
         asio::post(held->strand, [held, work = std::move(work), ended = std::move(ended)]() mutable {
@@ -423,42 +407,32 @@ private:
 
     static void emit(HeldPtr const& held, asio::cancellation_type type)
     {
-        asio::post(held->strand, [held, type] {
-            if (!held->ended)
-                held->cancel.emit(type);
-        });
+        asio::post(held->strand, [held, type] { held->cancel.emit(type); });
     }
 
     void lost(HeldPtr const& held)
     {
         if (std::exchange(held->lost, true))
             return;
-        auto const number = held->shard.number();
-        tell(ShardEvent::Kind::lost, number);
-        if (held->finished)
-            held_.erase(number);
-        perform(machine_.lost(number, now()));
+        tell(ShardEvent::Kind::lost, held->shard.number());
+        perform(machine_.lost(held->shard.number(), now()));
     }
 
     void work_ended(HeldPtr const& held, std::exception_ptr const& failure)
     {
-        auto const number = held->shard.number();
         // also where its key was left to expire, because its tasks go on
         bool const over = held->slot().token().cancelled();
         if (over)
             lost(held);
-        bool const is_expected =
-            failure && ((over && failed_with(failure, errc::lease_lost)) ||
-                        ((over || held->stopped) && failed_with(failure, asio::error::operation_aborted)));
+        auto const code = code_of(failure);
+        bool const is_expected = (over && code == errc::lease_lost) ||
+                                 (held->token->cancelled() && code == asio::error::operation_aborted);
         if (failure && !is_expected)
             end(failure, false);
+        auto const number = held->shard.number();
         perform(machine_.work_ended(number, now()));
-        if (over) {
-            held_.erase(number);
-        } else if (held_.contains(number)) {
-            held->finished = true;
+        if (held_.contains(number))
             tell(ShardEvent::Kind::finished, number);
-        }
     }
 
     // -- the end --
@@ -473,10 +447,9 @@ private:
 
     void complete_if_over()
     {
-        if (!ended_ || !handler_ || releases_ > 0 || !member_claims_.empty() || !shard_claims_.empty())
+        if (!machine_.over() || !handler_ || releases_ > 0 || !claims_.empty())
             return;
         alarm_.cancel();
-        stop_following_.emit(asio::cancellation_type::terminal);
         view_.reset();
         {
             std::lock_guard const lock(group_->mutex);
@@ -503,10 +476,9 @@ private:
     Machine machine_;
     Alarm alarm_;
     std::shared_ptr<ViewHandle> view_;
-    asio::cancellation_signal stop_following_;
     std::uint64_t seen_ = 0;
-    Claims member_claims_;
-    Claims shard_claims_;
+    /// in the order of their beginnings
+    std::vector<std::shared_ptr<Claim>> claims_;
     /// of this member, which may not have all of them yet
     std::vector<Slot> numbers_;
     /// the result of the last claim
@@ -514,7 +486,6 @@ private:
     std::map<Machine::Number, HeldPtr> held_;
     /// unanswered releases
     std::size_t releases_ = 0;
-    bool ended_ = false;
     std::exception_ptr failure_;
 };
 
@@ -527,5 +498,4 @@ void start_shard_run(
     ShardRun::start(std::make_shared<ShardRun>(std::move(group), executor, std::move(work), std::move(handler)));
 }
 
-} // namespace locks
-} // namespace tenure
+} // namespace tenure::locks

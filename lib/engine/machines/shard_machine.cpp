@@ -14,7 +14,7 @@ namespace
 
 constexpr unsigned backoff_doublings = 4;
 
-bool contains(std::vector<ShardMachine::Number> const& numbers, ShardMachine::Number number)
+bool contains(std::span<ShardMachine::Number const> numbers, ShardMachine::Number number)
 {
     return std::ranges::find(numbers, number) != numbers.end();
 }
@@ -23,36 +23,27 @@ bool contains(std::vector<ShardMachine::Number> const& numbers, ShardMachine::Nu
 
 // -- the member --
 
-ShardMachine::Actions ShardMachine::begin(Instant now)
-{
-    joins_at_ = now;
-    return decide({}, now);
-}
-
 ShardMachine::Actions ShardMachine::joined(std::vector<Number> numbers, Instant now)
 {
-    if (member_ != Member::joins)
-        return decide({}, now);
-    std::ranges::sort(numbers);
-    numbers_ = std::move(numbers);
-    member_ = Member::is;
-    settled_at_ = now + terms_.settle;
-    gives_up_at_ = Instant::max();
-    failing_since_.reset();
-    return decide({}, now);
+    if (member_ == Member::joins) {
+        numbers_ = std::move(numbers);
+        member_ = Member::is;
+        settled_at_ = now + terms_.settle;
+        gives_up_at_ = Instant::max();
+        failing_since_.reset();
+    }
+    return decide(now);
 }
 
 ShardMachine::Actions ShardMachine::membership_lost(Instant now)
 {
-    Actions actions;
     if (member_ == Member::is) {
         numbers_.clear();
-        cancel_claims(actions, pending_);
+        cancel_claims(pending_);
         gives_up_at_ = now + terms_.ttl;
-        member_ = Member::joins;
-        actions.push_back({Kind::join});
+        member_ = Member::out;
     }
-    return decide(std::move(actions), now);
+    return decide(now);
 }
 
 ShardMachine::Actions ShardMachine::viewed(std::span<Number const> live, Instant now)
@@ -60,44 +51,42 @@ ShardMachine::Actions ShardMachine::viewed(std::span<Number const> live, Instant
     bool const was_stale = std::exchange(stale_, false);
     if (was_stale)
         settled_at_ = now + terms_.settle;
-    auto const before = std::exchange(live_, std::vector(live.begin(), live.end()));
-    for (auto const number : before)
-        if (!contains(live_, number))
-            vanished_.emplace_back(number, now);
-    std::erase_if(vanished_, [&](auto const& one) { return contains(live_, one.first); });
-    return decide({}, now);
+    for (auto const number : live_)
+        if (!contains(live, number))
+            vanished_.emplace_back(number, now + terms_.pause);
+    std::erase_if(vanished_, [&](auto const& one) { return contains(live, one.first); });
+    live_.assign(live.begin(), live.end());
+    return decide(now);
 }
 
 ShardMachine::Actions ShardMachine::view_stale(Instant now)
 {
     stale_ = true;
-    return decide({}, now);
+    return decide(now);
 }
 
 ShardMachine::Actions ShardMachine::leave(bool at_once, Instant now)
 {
-    Actions actions;
-    if (member_ < Member::left)
-        go(actions, now);
-    member_ = std::max(member_, Member::left);
+    go(now);
+    member_ = Member::left;
     for (auto& held : held_)
         if (at_once && held.state == Held::State::stops)
             held.stop_by = std::min(held.stop_by, now);
-    return decide(std::move(actions), now);
+    return decide(now);
 }
 
-void ShardMachine::go(Actions& actions, Instant now)
+void ShardMachine::go(Instant now)
 {
     if (member_ == Member::is || member_ == Member::joins)
-        actions.push_back({Kind::quit});
+        actions_.push_back({Kind::quit});
     member_ = Member::out;
     numbers_.clear();
     gives_up_at_ = Instant::max();
-    cancel_claims(actions, pending_);
-    give_up_newest(actions, held_.size(), now);
+    cancel_claims(pending_);
+    give_up_newest(held_.size(), now);
 }
 
-std::vector<ShardMachine::Number> ShardMachine::members(bool with_vanished) const
+std::size_t ShardMachine::share(bool with_vanished) const
 {
     auto all = numbers_;
     auto const add = [&](Number number) {
@@ -108,19 +97,11 @@ std::vector<ShardMachine::Number> ShardMachine::members(bool with_vanished) cons
     if (with_vanished)
         std::ranges::for_each(vanished_ | std::views::keys, add);
     std::ranges::sort(all);
-    return all;
-}
-
-std::size_t ShardMachine::share_of(std::vector<Number> const& members) const
-{
-    if (numbers_.empty())
-        return 0;
-    auto const quotient = terms_.shards / members.size();
-    auto const remainder = terms_.shards % members.size();
     std::size_t share = 0;
     for (auto const number : numbers_) {
-        auto const rank = static_cast<std::size_t>(std::ranges::find(members, number) - members.begin());
-        share += rank < remainder ? quotient + 1 : quotient;
+        auto const rank = static_cast<std::size_t>(std::ranges::find(all, number) - all.begin());
+        // q + 1 for the ranks below r, q for the others
+        share += (terms_.shards + all.size() - 1 - rank) / all.size();
     }
     return share;
 }
@@ -133,18 +114,17 @@ ShardMachine::Actions ShardMachine::granted(Number shard, bool cancelled, Instan
         --pending_;
     failing_since_.reset();
     backoffs_ = 0;
-    bool const ending = std::ranges::find(held_, shard, &Held::shard) != held_.end();
-    bool const surplus = count_owned() >= share();
-    Actions actions;
+    bool const ending = find(shard) != held_.end();
+    bool const surplus = owned().size() >= share();
     if (ending)
         claims_from_ = now + terms_.refresh;
     if (ending || surplus) {
-        actions.push_back({Kind::give_back, shard});
+        actions_.push_back({Kind::give_back, shard});
     } else {
         held_.push_back({shard});
-        actions.push_back({Kind::begin, shard});
+        actions_.push_back({Kind::begin, shard});
     }
-    return decide(std::move(actions), now);
+    return decide(now);
 }
 
 ShardMachine::Actions ShardMachine::claim_failed(Instant now)
@@ -152,46 +132,32 @@ ShardMachine::Actions ShardMachine::claim_failed(Instant now)
     --pending_;
     claims_from_ = now + terms_.refresh;
     failing_since_ = failing_since_.value_or(now);
-    Actions actions;
     if (member_ == Member::is && now - *failing_since_ >= terms_.ttl) {
-        go(actions, now);
+        go(now);
         failing_since_.reset();
         joins_at_ = now + terms_.ttl * (1 << std::min(backoffs_++, backoff_doublings));
     }
-    return decide(std::move(actions), now);
+    return decide(now);
 }
 
 ShardMachine::Actions ShardMachine::lost(Number shard, Instant now)
 {
-    auto const held = std::ranges::find(held_, shard, &Held::shard);
-    if (held != held_.end()) {
-        held->lost = true;
-        held->stop_by = Instant::max();
-        if (held->state == Held::State::finished)
-            held_.erase(held);
-    }
-    return decide({}, now);
+    auto const held = find(shard);
+    if (held == held_.end())
+        return decide(now);
+    held->stop_by = Instant::max();
+    bool const works = std::exchange(held->state, Held::State::lost) != Held::State::finished;
+    return works ? decide(now) : work_ended(shard, now);
 }
 
 ShardMachine::Actions ShardMachine::work_ended(Number shard, Instant now)
 {
-    Actions actions;
-    auto const held = std::ranges::find(held_, shard, &Held::shard);
-    if (held != held_.end()) {
-        if (held->counts()) {
-            held->state = Held::State::finished;
-        } else {
-            if (!held->lost)
-                actions.push_back({Kind::release, shard});
-            held_.erase(held);
-        }
-    }
-    return decide(std::move(actions), now);
-}
-
-std::size_t ShardMachine::count_owned() const noexcept
-{
-    return static_cast<std::size_t>(std::ranges::count_if(held_, &Held::counts));
+    auto const held = find(shard);
+    if (held != held_.end() && held->counts())
+        held->state = Held::State::finished;
+    else if (held != held_.end())
+        release(held);
+    return decide(now);
 }
 
 std::vector<ShardMachine::Number> ShardMachine::owned() const
@@ -205,89 +171,77 @@ std::vector<ShardMachine::Number> ShardMachine::owned() const
 
 // -- the decision --
 
-ShardMachine::Actions ShardMachine::decide(Actions actions, Instant now)
+ShardMachine::Actions ShardMachine::decide(Instant now)
 {
     now_ = now;
-    std::erase_if(vanished_, [&](auto const& one) { return now >= one.second + terms_.pause; });
+    std::erase_if(vanished_, [&](auto const& one) { return now >= one.second; });
     if (member_ == Member::out && now >= joins_at_) {
         member_ = Member::joins;
-        joins_at_ = Instant::max();
-        actions.push_back({Kind::join});
+        actions_.push_back({Kind::join});
     }
     if (settled(now))
-        balance(actions, now);
-    if (now >= gives_up_at_) {
-        gives_up_at_ = Instant::max();
-        give_up_newest(actions, held_.size(), now);
-    }
+        balance(now);
+    if (now >= gives_up_at_)
+        give_up_newest(held_.size(), now);
     for (auto& held : held_) {
         if (now < held.stop_by)
             continue;
-        if (held.state == Held::State::stops) {
-            held.state = Held::State::terminated;
-            held.stop_by = now + patience;
-            actions.push_back({Kind::terminate, held.shard});
-        } else {
-            held.lost = true;
-            held.stop_by = Instant::max();
-            actions.push_back({Kind::abandon, held.shard});
-        }
+        if (held.state == Held::State::stops)
+            advance(held, Held::State::terminated, now + patience, Kind::terminate);
+        else
+            advance(held, Held::State::lost, Instant::max(), Kind::abandon);
     }
-    if (member_ == Member::left && held_.empty()) {
-        member_ = Member::ended;
-        actions.push_back({Kind::end});
-    }
-    return actions;
+    return std::exchange(actions_, {});
 }
 
-void ShardMachine::balance(Actions& actions, Instant now)
+void ShardMachine::balance(Instant now)
 {
-    auto const share = share_of(members(false));
-    auto const owned = count_owned();
+    auto const most = share();
+    auto const owned = this->owned().size();
     auto const held = owned + pending_;
-    if (held > share) {
-        cancel_claims(actions, held - share);
-        if (owned > share)
-            give_up_newest(actions, owned - share, now);
-    } else {
-        claim(actions, held, now);
+    if (held > most) {
+        cancel_claims(held - most);
+        if (owned > most)
+            give_up_newest(owned - most, now);
+    } else if (auto const wanted = share(true); held < wanted && now >= claims_from_) {
+        auto const begins = std::min(wanted - held, most_claims - pending_);
+        actions_.insert(actions_.end(), begins, {Kind::claim});
+        pending_ += begins;
     }
 }
 
-void ShardMachine::claim(Actions& actions, std::size_t held, Instant now)
-{
-    auto const wanted = share_of(members(true));
-    if (held >= wanted || now < claims_from_)
-        return;
-    auto const begins = std::min(wanted - held, most_claims - pending_);
-    actions.insert(actions.end(), begins, {Kind::claim});
-    pending_ += begins;
-}
-
-void ShardMachine::cancel_claims(Actions& actions, std::size_t count)
+void ShardMachine::cancel_claims(std::size_t count)
 {
     auto const cancelled = std::min(count, pending_);
-    actions.insert(actions.end(), cancelled, {Kind::cancel});
+    actions_.insert(actions_.end(), cancelled, {Kind::cancel});
     pending_ -= cancelled;
 }
 
-void ShardMachine::give_up_newest(Actions& actions, std::size_t count, Instant now)
+void ShardMachine::give_up_newest(std::size_t count, Instant now)
 {
     for (auto left = held_.size(); left > 0 && count > 0; --left) {
-        auto const place = left - 1;
-        auto& held = held_[place];
-        if (!held.counts())
+        auto const held = held_.begin() + static_cast<std::ptrdiff_t>(left - 1);
+        if (!held->counts())
             continue;
         --count;
-        if (held.state == Held::State::finished) {
-            actions.push_back({Kind::release, held.shard});
-            held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(place));
-        } else {
-            held.state = Held::State::stops;
-            held.stop_by = now + terms_.drain;
-            actions.push_back({Kind::stop, held.shard});
-        }
+        if (held->state == Held::State::finished)
+            release(held);
+        else
+            advance(*held, Held::State::stops, now + terms_.drain, Kind::stop);
     }
+}
+
+void ShardMachine::advance(Held& held, Held::State state, Instant stop_by, Kind action)
+{
+    held.state = state;
+    held.stop_by = stop_by;
+    actions_.push_back({action, held.shard});
+}
+
+void ShardMachine::release(std::vector<Held>::iterator held)
+{
+    actions_.push_back({Kind::release, held->shard});
+    held_.erase(held);
 }
 
 Instant ShardMachine::wake_at() const
@@ -299,8 +253,8 @@ Instant ShardMachine::wake_at() const
     };
     for (auto const when : {settled_at_, gives_up_at_, joins_at_, claims_from_})
         consider(when);
-    for (auto const& [number, since] : vanished_)
-        consider(since + terms_.pause);
+    for (auto const& [number, until] : vanished_)
+        consider(until);
     for (auto const& held : held_)
         consider(held.stop_by);
     return wakes;

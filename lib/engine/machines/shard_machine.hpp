@@ -3,6 +3,7 @@
 
 #include <tenure/clock.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -76,10 +77,8 @@ public:
             terminate,
             /// renew it no longer: its work ignores that
             abandon,
-            /// release the shard, which has no work
-            release,
-            /// the member has left, and has nothing
-            end
+            /// release the shard, which has no work; it may be lost
+            release
         };
         Kind kind;
         Number shard = 0;
@@ -95,8 +94,8 @@ public:
 
     // -- the member --
 
-    /** Begins to join. */
-    [[nodiscard]] Actions begin(Instant now);
+    /** Joins, the first time; then whenever `wake_at` says. */
+    [[nodiscard]] Actions tick(Instant now) { return decide(now); }
     /** The member holds these numbers. */
     [[nodiscard]] Actions joined(std::vector<Number> numbers, Instant now);
     /** One of the numbers was lost; the others are released. */
@@ -108,7 +107,6 @@ public:
     /** The run ends.
      *  @param at_once  without a drain */
     [[nodiscard]] Actions leave(bool at_once, Instant now);
-    [[nodiscard]] Actions tick(Instant now) { return decide({}, now); }
 
     // -- shards --
 
@@ -130,13 +128,17 @@ public:
     [[nodiscard]] std::vector<Number> owned() const;
     /** The live members, as far as known. */
     [[nodiscard]] std::vector<Number> const& live() const noexcept { return live_; }
-    [[nodiscard]] std::size_t share() const { return share_of(members(false)); }
+    /** How many shards count for the member.
+     *  @param with_vanished  numbers that vanished within `pause` count as live */
+    [[nodiscard]] std::size_t share(bool with_vanished = false) const;
     [[nodiscard]] std::size_t pending() const noexcept { return pending_; }
     /** It is a member whose view counts. */
     [[nodiscard]] bool settled(Instant now) const noexcept
     {
         return member_ == Member::is && !stale_ && now >= settled_at_;
     }
+    /** The member has left, and has no shard. */
+    [[nodiscard]] bool over() const noexcept { return member_ == Member::left && held_.empty(); }
 
 private:
     using Kind = Action::Kind;
@@ -146,46 +148,45 @@ private:
         joins,
         is,
         /// for good: its shards end
-        left,
-        ended
+        left
     };
     struct Held {
-        enum class State : std::uint8_t { works, finished, stops, terminated };
+        /// lost: also abandoned
+        enum class State : std::uint8_t { works, finished, stops, terminated, lost };
         Number shard;
         State state = State::works;
         /// when its work is terminated, then when its shard is abandoned
         Instant stop_by = Instant::max();
-        bool lost = false;
 
-        [[nodiscard]] bool counts() const noexcept { return !lost && state <= State::finished; }
+        [[nodiscard]] bool counts() const noexcept { return state <= State::finished; }
     };
 
-    [[nodiscard]] Actions decide(Actions actions, Instant now);
-    void balance(Actions& actions, Instant now);
-    void claim(Actions& actions, std::size_t held, Instant now);
-    void give_up_newest(Actions& actions, std::size_t count, Instant now);
+    /** What follows from an event, after its own actions. */
+    [[nodiscard]] Actions decide(Instant now);
+    void balance(Instant now);
     /** Gives the membership, all claims and all shards back. */
-    void go(Actions& actions, Instant now);
-    void cancel_claims(Actions& actions, std::size_t count);
-    /** The live members, sorted. */
-    [[nodiscard]] std::vector<Number> members(bool with_vanished) const;
-    [[nodiscard]] std::size_t share_of(std::vector<Number> const& members) const;
-    [[nodiscard]] std::size_t count_owned() const noexcept;
+    void go(Instant now);
+    void cancel_claims(std::size_t count);
+    void give_up_newest(std::size_t count, Instant now);
+    /** The end of its work takes the next step. */
+    void advance(Held& held, Held::State state, Instant stop_by, Kind action);
+    void release(std::vector<Held>::iterator held);
+    [[nodiscard]] auto find(Number shard) { return std::ranges::find(held_, shard, &Held::shard); }
 
     ShardTerms terms_;
     Member member_ = Member::out;
-    /// of this member, sorted; empty unless it is one
+    /// of this member; empty unless it is one
     std::vector<Number> numbers_;
     /// as viewed last
     std::vector<Number> live_;
-    /// numbers that are no longer live, and since when
+    /// numbers that are no longer live, and until when they count for claims
     std::vector<std::pair<Number, Instant>> vanished_;
     bool stale_ = true;
     Instant settled_at_ = Instant::min();
-    /// rule 11; max: it has its membership, or has given up all
+    /// rule 11; max: it has its membership, or leaves
     Instant gives_up_at_ = Instant::max();
-    /// the end of a backoff
-    Instant joins_at_ = Instant::max();
+    /// the end of the last backoff
+    Instant joins_at_ = Instant::min();
     /// of which none was cancelled
     std::size_t pending_ = 0;
     /// no claim begins earlier
@@ -195,6 +196,8 @@ private:
     unsigned backoffs_ = 0;
     /// in the order of their grants
     std::vector<Held> held_;
+    /// of the event that is being decided
+    Actions actions_;
     /// the last event
     Instant now_ = Instant::min();
 };

@@ -73,7 +73,7 @@ Instant ShardMember::valid_until(Instant sent) const
 void ShardMember::start()
 {
     later(0ms, [this] {
-        perform(machine_.begin(now()));
+        perform(machine_.tick(now()));
         read();
         renew();
     });
@@ -360,6 +360,9 @@ void ShardMember::perform(engine::ShardMachine::Actions const& actions)
     bool const leaving = leaves_ || quits || now() - around_.terms.ttl >= membership_lost_at_;
     for (auto const action : actions)
         perform(action, leaving);
+    ended_ = machine_.over();
+    if (ended_ && (!works_.empty() || !shards_.empty()))
+        around_.violation("rule 10: the end comes last");
     auto const wakes = machine_.wake_at();
     if (wakes != Instant::max())
         later(wakes - now(), [this, tick = ++ticks_] {
@@ -458,10 +461,6 @@ void ShardMember::perform(engine::ShardMachine::Action action, bool leaving)
         std::erase(owned_, shard);
         if (auto const held = shards_.extract(shard); !held.empty())
             release(around_.shards, held.mapped());
-        break;
-    case Kind::end:
-        demand(works_.empty() && shards_.empty(), "rule 10: the end comes last");
-        ended_ = true;
         break;
     }
 }

@@ -42,7 +42,7 @@ struct Member {
     /** Joins and settles. @return the first claims */
     Actions join(Numbers const& numbers, Numbers const& live)
     {
-        CHECK(machine.begin(now) == Actions{{Kind::join}});
+        CHECK(machine.tick(now) == Actions{{Kind::join}});
         CHECK(machine.joined(numbers, now).empty());
         CHECK(view(live).empty());
         return after(4s);
@@ -105,7 +105,7 @@ TEST_CASE("rule 1 of shards: the lowest live numbers count for one shard more")
 TEST_CASE("rule 2 of shards: nothing changes with a stale view, without membership, or before it has settled")
 {
     Member member;
-    (void)member.machine.begin(member.now);
+    (void)member.machine.tick(member.now);
     CHECK(member.view({3}).empty());
     CHECK(member.after(100s).empty());
     CHECK(member.machine.joined({0}, member.now).empty());
@@ -171,7 +171,7 @@ TEST_CASE("rule 5 of shards: a shard whose work is ending counts for no share, a
     CHECK(member.grant(9) == Actions{{Kind::give_back, 9}});
     CHECK(member.after(1999ms).empty());
     CHECK(member.after(1ms) == Actions{{Kind::claim}});
-    CHECK(member.end(9).empty());
+    CHECK(member.end(9) == Actions{{Kind::release, 9}});
     CHECK(member.grant(9) == Actions{{Kind::begin, 9}});
 }
 
@@ -195,10 +195,11 @@ TEST_CASE("rule 7 of shards: a shard is released when its work has ended")
     CHECK(count(member.view({0, 1}), Kind::stop) == 5);
     CHECK(member.after(500ms).empty());
     CHECK(member.end(9) == Actions{{Kind::release, 9}});
-    SECTION("unless it was lost before")
+    SECTION("also if it was lost before")
     {
         CHECK(member.machine.lost(8, member.now).empty());
-        CHECK(member.end(8).empty());
+        CHECK(member.after(10s) == Actions{{Kind::terminate, 5}, {Kind::terminate, 6}, {Kind::terminate, 7}});
+        CHECK(member.end(8) == Actions{{Kind::release, 8}});
     }
 }
 
@@ -215,7 +216,7 @@ TEST_CASE("rule 8 of shards: after the drain the work gets terminal, and a secon
     CHECK(member.end(9) == Actions{{Kind::release, 9}});
     CHECK(count(member.after(1ms), Kind::abandon) == 4);
     CHECK(member.after(10s).empty());
-    CHECK(member.end(8).empty());
+    CHECK(member.end(8) == Actions{{Kind::release, 8}});
 }
 
 TEST_CASE("rule 9 of shards: work that returned leaves its shard held until it is given up")
@@ -227,6 +228,12 @@ TEST_CASE("rule 9 of shards: work that returned leaves its shard held until it i
     auto const actions = member.view({0, 1});
     CHECK(actions.front() == ShardMachine::Action{Kind::release, 9});
     CHECK(count(actions, Kind::stop) == 4);
+    SECTION("or lost")
+    {
+        CHECK(member.end(0).empty());
+        CHECK(member.machine.lost(0, member.now).front() == ShardMachine::Action{Kind::release, 0});
+        CHECK(member.machine.owned() == Numbers{1, 2, 3, 4});
+    }
 }
 
 TEST_CASE("rule 10 of shards: a member that leaves gives its membership back, then all shards")
@@ -240,16 +247,19 @@ TEST_CASE("rule 10 of shards: a member that leaves gives its membership back, th
     CHECK(count(actions, Kind::stop) == 2);
     CHECK(actions.back() == ShardMachine::Action{Kind::release, 0});
     CHECK(member.end(1) == Actions{{Kind::release, 1}});
+    CHECK_FALSE(member.machine.over());
     SECTION("with a drain")
     {
-        CHECK(member.end(2) == Actions{{Kind::release, 2}, {Kind::end}});
+        CHECK(member.end(2) == Actions{{Kind::release, 2}});
     }
     SECTION("at once")
     {
         CHECK(member.machine.leave(true, member.now) == Actions{{Kind::terminate, 2}});
-        CHECK(member.end(2) == Actions{{Kind::release, 2}, {Kind::end}});
+        CHECK(member.end(2) == Actions{{Kind::release, 2}});
         CHECK(member.machine.leave(true, member.now).empty());
     }
+    CHECK(member.machine.over());
+    CHECK(member.after(100s).empty());
 }
 
 TEST_CASE("rule 11 of shards: a member without its membership keeps its shards for a ttl, and joins again")
