@@ -172,8 +172,6 @@ private:
 
     void time_is_over()
     {
-        if (!alarm_.is_due())
-            return;
         if (stage_ == Stage::drains)
             terminate();
         else if (stage_ == Stage::terminates)

@@ -213,9 +213,6 @@ void TaskGroup::State::wake_at(Instant when)
 
 void TaskGroup::State::time_is_over()
 {
-    // an alarm that was replaced since
-    if (!alarm_.is_due())
-        return;
     if (stage_ == Stage::drains)
         terminate(now());
     else if (stage_ == Stage::terminates)

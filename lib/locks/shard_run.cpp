@@ -263,11 +263,7 @@ private:
         }
     }
 
-    void tick()
-    {
-        if (alarm_.is_due())
-            perform(machine_.tick(now()));
-    }
+    void tick() { perform(machine_.tick(now())); }
 
     void claim(SlotPool const& pool)
     {

@@ -17,7 +17,8 @@
 namespace tenure
 {
 
-/** One timer for an owner that runs on an executor of its own, not on the store's strand. It may outlive its owner. */
+/** One timer for an owner, of which it is a part, that runs on an executor of its own and not on the store's strand.
+ *  A call that is on its way may outlive the owner. */
 class Alarm
 {
 public:
@@ -26,15 +27,15 @@ public:
     {
     }
 
-    /** Calls `(owner.*run)()` on the executor at `when`. Replaces an earlier setting, which may still be on its way:
-     *  the owner asks `due`. */
+    /** Calls `(owner.*run)()` on the executor at `when`. Replaces an earlier setting. */
     template <class Owner>
     void at(Instant when, std::weak_ptr<Owner> owner, asio::any_io_executor executor, void (Owner::*run)())
     {
         due_ = when;
-        set(when, [owner = std::move(owner), executor = std::move(executor), run] {
-            asio::dispatch(executor, [owner, run] {
-                if (auto const self = owner.lock())
+        set(when, [this, owner = std::move(owner), executor = std::move(executor), run] {
+            asio::dispatch(executor, [this, owner, run] {
+                // an earlier setting may still be on its way
+                if (auto const self = owner.lock(); self && runtime_->now() >= due_)
                     std::invoke(run, *self);
             });
         });
@@ -48,7 +49,6 @@ public:
 
     /** When it fires; max: it does not. */
     [[nodiscard]] Instant due() const noexcept { return due_; }
-    [[nodiscard]] bool is_due() const noexcept { return runtime_->now() >= due_; }
 
 private:
     void set(std::optional<Instant> when, std::function<void()> call)
