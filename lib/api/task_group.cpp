@@ -3,6 +3,7 @@
 #include "task_group.hpp"
 
 #include "engine/token_state.hpp"
+#include "runtime/failure_code.hpp"
 
 #include <tenure/detail/on_cancel.hpp>
 
@@ -30,17 +31,6 @@ namespace
 
 /// for tasks that were cancelled (terminal)
 constexpr std::chrono::seconds patience_with_tasks{1};
-
-bool is_aborted(std::exception_ptr const& failure)
-{
-    try {
-        std::rethrow_exception(failure);
-    } catch (boost::system::system_error const& thrown) {
-        return thrown.code() == asio::error::operation_aborted;
-    } catch (...) {
-        return false;
-    }
-}
 
 } // namespace
 
@@ -116,7 +106,7 @@ void TaskGroup::State::ended(TaskPtr const& task, std::exception_ptr failure)
     --open_;
     if (task->handler)
         notify(*task, failure);
-    else if (failure && !failure_ && (stage_ == Stage::works || !is_aborted(failure))) {
+    else if (failure && !failure_ && (stage_ == Stage::works || code_of(failure) != asio::error::operation_aborted)) {
         failure_ = failure;
         terminate(now());
         if (failed_)

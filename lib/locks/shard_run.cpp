@@ -6,6 +6,7 @@
 
 #include "engine/machines/shard_machine.hpp"
 #include "runtime/alarm.hpp"
+#include "runtime/failure_code.hpp"
 
 #include <tenure/detail/on_cancel.hpp>
 #include <tenure/error.hpp>
@@ -103,19 +104,6 @@ bool is_free(KeyState const& key)
 bool same_member(KeyState const& left, KeyState const& right)
 {
     return is_free(left) == is_free(right);
-}
-
-/** The code of a failure of the work; none if there is no failure, or one of another kind. */
-error_code code_of(std::exception_ptr const& failure)
-{
-    try {
-        if (failure)
-            std::rethrow_exception(failure);
-    } catch (boost::system::system_error const& thrown) {
-        return thrown.code();
-    } catch (...) { // NOLINT(bugprone-empty-catch): the work's own
-    }
-    return {};
 }
 
 /** One member, from its begin to its end. Everything but `start` runs on its strand. */
