@@ -1,8 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "engine/completion.hpp"
-#include "engine/core.hpp"
+#include "engine/lease_target.hpp"
 #include "runtime/names.hpp"
 
 #include <tenure/shard_group.hpp>
@@ -10,7 +9,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -18,14 +16,19 @@
 namespace tenure::locks
 {
 
+/** A pool, and the engine behind it. */
+struct EnginePool : SlotPool {
+    using SlotPool::SlotPool;
+    [[nodiscard]] std::shared_ptr<engine::Handle> const& handle() const noexcept { return state_for()->handle(); }
+};
+
 /** What the copies of a group share. */
 struct GroupState {
     GroupState(Store const& store, ShardGroupConfig checked);
 
     ShardGroupConfig const config;
-    SlotPool const members;
-    SlotPool const shards;
-    std::shared_ptr<engine::Handle> const store;
+    EnginePool const members;
+    EnginePool const shards;
     std::atomic<bool> runs{false};
 
     std::mutex mutex;
@@ -33,11 +36,5 @@ struct GroupState {
     std::vector<std::uint32_t> owned;
     std::vector<std::uint32_t> live;
 };
-
-/** Runs one member of the group.
- *  @param executor  for the works */
-void start_shard_run(
-    std::shared_ptr<GroupState> group, asio::any_io_executor const& executor, detail::ShardWork work,
-    engine::Completion<void(std::exception_ptr)> handler);
 
 } // namespace tenure::locks

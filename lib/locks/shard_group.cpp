@@ -4,12 +4,6 @@
 
 #include "group_state.hpp"
 
-#include "engine/lease_target.hpp"
-
-#include <tenure/error.hpp>
-
-#include <boost/asio/error.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -27,15 +21,6 @@ using std::chrono::milliseconds;
 
 /// leaves room for `:member:4095`
 constexpr std::size_t longest_group_name = 1'000;
-
-/** Access to the engine's part of a pool. */
-struct EnginePool : SlotPool {
-    explicit EnginePool(SlotPool const& pool)
-        : SlotPool(pool)
-    {
-    }
-    using SlotPool::state_for;
-};
 
 void check_field(char const* field, std::int64_t value, std::int64_t least, std::int64_t most, char const* unit = "")
 {
@@ -61,9 +46,9 @@ ShardGroupConfig checked(ShardGroupConfig config)
     return config;
 }
 
-SlotPool pool_of(Store const& store, ShardGroupConfig const& config, char const* kind, std::uint32_t size)
+locks::EnginePool pool_of(Store const& store, ShardGroupConfig const& config, char const* kind, std::uint32_t size)
 {
-    return SlotPool(
+    return locks::EnginePool(
         store,
         {.prefix = config.name + kind, .size = size, .ttl = config.ttl, .lease = config.lease, .note = config.note});
 }
@@ -74,7 +59,6 @@ locks::GroupState::GroupState(Store const& store_of, ShardGroupConfig checked)
     : config(std::move(checked))
     , members(pool_of(store_of, config, ":member:", config.max_members))
     , shards(pool_of(store_of, config, ":shard:", config.shards))
-    , store(EnginePool(members).state_for()->handle())
 {
 }
 
@@ -115,18 +99,6 @@ std::vector<std::uint32_t> ShardGroup::members() const
 {
     std::lock_guard const lock(state_->mutex);
     return state_->live;
-}
-
-void detail::ShardRuns::start(
-    ShardGroup const& group, asio::any_io_executor const& executor, ShardWork work,
-    asio::any_completion_handler<void(std::exception_ptr)> handler)
-{
-    auto const& state = group.state_;
-    engine::Completion<void(std::exception_ptr)> completion(std::move(handler), state->store->core()->runtime().get());
-    if (state->runs.exchange(true))
-        std::move(completion).complete_at_once(detail::exception_of(asio::error::already_started));
-    else
-        locks::start_shard_run(state, executor, std::move(work), std::move(completion));
 }
 
 std::string_view to_string(ShardEvent::Kind kind) noexcept

@@ -4,6 +4,7 @@
 #include "held_set.hpp"
 #include "view_reader.hpp"
 
+#include "engine/completion.hpp"
 #include "engine/machines/shard_machine.hpp"
 #include "runtime/alarm.hpp"
 #include "runtime/failure_code.hpp"
@@ -60,7 +61,7 @@ struct ShardLease {
     [[nodiscard]] bool valid() const noexcept { return held->slot().valid(); }
     [[nodiscard]] Instant valid_until() const noexcept { return held->slot().valid_until(); }
     [[nodiscard]] CancellationToken token() const noexcept { return held->slot().token(); }
-    [[nodiscard]] asio::any_io_executor get_executor() const noexcept { return held->slot().get_executor(); }
+    [[nodiscard]] asio::any_io_executor get_executor() const noexcept { return held->strand; }
     [[nodiscard]] std::string const& key() const noexcept { return held->slot().key(); }
     template <class Handler>
     void async_release(Handler handler)
@@ -85,25 +86,15 @@ namespace
 
 using std::chrono::milliseconds;
 
-milliseconds refresh_of(milliseconds ttl)
-{
-    return std::clamp<milliseconds>(ttl / 5, milliseconds{100}, std::chrono::hours{1});
-}
-
 engine::ShardTerms terms_of(ShardGroupConfig const& config)
 {
-    auto const refresh = refresh_of(config.ttl);
+    auto const refresh = std::clamp<milliseconds>(config.ttl / 5, milliseconds{100}, std::chrono::hours{1});
     return {config.shards, config.ttl, refresh, 2 * refresh, config.rebalance_pause, config.drain};
-}
-
-bool is_free(KeyState const& key)
-{
-    return key.kind == KeyState::Kind::free;
 }
 
 bool same_member(KeyState const& left, KeyState const& right)
 {
-    return is_free(left) == is_free(right);
+    return (left.kind == KeyState::Kind::free) == (right.kind == KeyState::Kind::free);
 }
 
 /** One member, from its begin to its end. Everything but `start` runs on its strand. */
@@ -116,7 +107,7 @@ public:
         std::shared_ptr<GroupState> group, asio::any_io_executor const& executor, detail::ShardWork work,
         Handler handler)
         : group_(std::move(group))
-        , runtime_(group_->store->core()->runtime())
+        , runtime_(group_->members.handle()->core()->runtime())
         , executor_(executor)
         , strand_(asio::make_strand(executor))
         , work_(std::move(work))
@@ -129,26 +120,25 @@ public:
     /** Call it on the thread of the initiating call. */
     static void start(std::shared_ptr<ShardRun> const& self)
     {
-        detail::on_cancel(
-            self->handler_->slot(), detail::every_cancellation,
-            [weak = std::weak_ptr(self)](asio::cancellation_type type) {
-                if (auto const alive = weak.lock())
-                    asio::dispatch(alive->strand_, [alive, type] {
-                        alive->end(
-                            detail::exception_of(asio::error::operation_aborted),
-                            detail::ends_by(type, detail::partial_cancellation));
-                    });
-            });
+        auto cancel = [weak = std::weak_ptr(self)](asio::cancellation_type type) {
+            if (auto const alive = weak.lock())
+                asio::dispatch(alive->strand_, [alive, type] {
+                    bool const at_once = detail::ends_by(type, detail::partial_cancellation);
+                    alive->end(detail::exception_of(asio::error::operation_aborted), at_once);
+                });
+        };
+        detail::on_cancel(self->handler_->slot(), detail::every_cancellation, std::move(cancel));
         self->runtime_->post([self] {
             // members do not all read at the same time
-            auto const refresh = refresh_of(self->group_->config.ttl);
+            auto const refresh = std::chrono::floor<milliseconds>(terms_of(self->group_->config).refresh);
             auto const earlier = refresh * static_cast<milliseconds::rep>(self->runtime_->random() % 1024) / 5 / 1024;
             asio::post(self->strand_, [self, time = std::max(milliseconds{100}, refresh - earlier)] {
                 // it was cancelled before it began
                 if (!self->handler_)
                     return;
                 self->view_ = std::make_shared<ViewHandle>(
-                    self->group_->store, self->group_->members.range(), "ShardGroup", time, &same_member, true);
+                    self->group_->members.handle(), self->group_->members.range(), "ShardGroup", time, &same_member,
+                    true);
                 self->follow();
                 self->perform(self->machine_.tick(self->now()));
             });
@@ -186,7 +176,7 @@ private:
         {
             std::lock_guard const lock(group_->mutex);
             group_->owned = machine_.owned();
-            group_->live = machine_.live();
+            group_->live = machine_.over() ? std::vector<Machine::Number>() : machine_.live();
         }
         auto const wakes = machine_.wake_at();
         if (wakes == Instant::max())
@@ -361,7 +351,7 @@ private:
         follow();
         std::vector<Machine::Number> live;
         for (auto const& key : view.keys)
-            if (!is_free(key))
+            if (key.kind != KeyState::Kind::free)
                 live.push_back(key.index);
         perform(view.stale ? machine_.view_stale(now()) : machine_.viewed(live, now()));
     }
@@ -384,8 +374,7 @@ private:
         auto work = [work = work_](ShardLease& lease, TaskGroup& tasks) { return work(lease.held->shard, tasks); };
         asio::post(held->strand, [held, work = std::move(work), ended = std::move(ended)]() mutable {
             async_with_lease(
-                ShardLease{held}, std::move(work),
-                asio::bind_cancellation_slot(held->cancel.slot(), asio::bind_executor(held->strand, std::move(ended))));
+                ShardLease{held}, std::move(work), asio::bind_cancellation_slot(held->cancel.slot(), std::move(ended)));
         });
     }
 
@@ -409,9 +398,9 @@ private:
         if (over)
             lost(held);
         auto const code = code_of(failure);
-        bool const is_expected = (over && code == errc::lease_lost) ||
-                                 (held->token->cancelled() && code == asio::error::operation_aborted);
-        if (failure && !is_expected)
+        bool const is_loss = over && code == errc::lease_lost;
+        bool const is_abort = held->token->cancelled() && code == asio::error::operation_aborted;
+        if (failure && !is_loss && !is_abort)
             end(failure, false);
         auto const number = held->shard.number();
         perform(machine_.work_ended(number, now()));
@@ -435,10 +424,6 @@ private:
             return;
         alarm_.cancel();
         view_.reset();
-        {
-            std::lock_guard const lock(group_->mutex);
-            group_->live.clear();
-        }
         group_->runs = false;
         std::move(*std::exchange(handler_, std::nullopt)).post(failure_);
     }
@@ -461,7 +446,7 @@ private:
     Alarm alarm_;
     std::shared_ptr<ViewHandle> view_;
     std::uint64_t seen_ = 0;
-    /// in the order of their beginnings
+    /// of both pools, in the order of their beginnings
     std::vector<std::shared_ptr<Claim>> claims_;
     /// of this member, which may not have all of them yet
     std::vector<Slot> numbers_;
@@ -475,11 +460,17 @@ private:
 
 } // namespace
 
-void start_shard_run(
-    std::shared_ptr<GroupState> group, asio::any_io_executor const& executor, detail::ShardWork work,
-    ShardRun::Handler handler)
-{
-    ShardRun::start(std::make_shared<ShardRun>(std::move(group), executor, std::move(work), std::move(handler)));
-}
-
 } // namespace tenure::locks
+
+void tenure::detail::ShardRuns::start(
+    ShardGroup const& group, asio::any_io_executor const& executor, ShardWork work,
+    asio::any_completion_handler<void(std::exception_ptr)> handler)
+{
+    using locks::ShardRun;
+    auto const& state = group.state_;
+    ShardRun::Handler completion(std::move(handler), state->members.handle()->core()->runtime().get());
+    if (state->runs.exchange(true))
+        std::move(completion).complete_at_once(exception_of(asio::error::already_started));
+    else
+        ShardRun::start(std::make_shared<ShardRun>(state, executor, std::move(work), std::move(completion)));
+}

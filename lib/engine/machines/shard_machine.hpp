@@ -161,7 +161,7 @@ private:
         [[nodiscard]] bool counts() const noexcept { return state <= State::finished; }
     };
 
-    /** What follows from an event, after its own actions. */
+    /** Adds the actions that follow from the state, and returns all of them. */
     [[nodiscard]] Actions decide(Instant now);
     void balance(Instant now);
     /** Gives the membership, all claims and all shards back. */

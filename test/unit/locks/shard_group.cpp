@@ -1,5 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // ShardGroup in virtual time: members of several processes over one simulated store.
+#include "unit/scripted_store.hpp"
+
 #include <tenure/errc.hpp>
 #include <tenure/error.hpp>
 #include <tenure/shard_group.hpp>
@@ -396,6 +398,46 @@ TEST_CASE("a run that is cancelled at once asks the store for nothing")
     member.run();
     world.time.run_for(10s);
     CHECK(member.count() == 8);
+}
+
+TEST_CASE("a member whose claims are refused for a ttl leaves, and joins again")
+{
+    ScriptedStore test;
+    test.backend->answers_inspections = true;
+    std::map<ShardEvent::Kind, unsigned> events;
+    ShardGroup const group(
+        *test.store,
+        {.name = "orders", .shards = 1, .ttl = 1s, .on_event = [&](ShardEvent const& event) { ++events[event.kind]; }});
+    bool ended = false;
+    asio::cancellation_signal signal;
+    auto const work = [](Shard&) -> asio::awaitable<void> { co_return; };
+    async_run(
+        group, work, asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr const&) { ended = true; }));
+    auto const refused = make_error_code(errc::permission_denied);
+    auto const pass = [&](Clock::duration time) {
+        auto& backend = *test.backend;
+        for (auto const end = test.runtime->now() + time; test.runtime->now() < end; test.runtime->run_for(10ms)) {
+            while (!backend.claims.empty())
+                if (backend.claims.front().request.range->prefix == "orders:member:")
+                    backend.answer(backend.claims, test.grant(1s));
+                else
+                    backend.answer(backend.claims, Failure::refused(refused, "no access to shards", true));
+            while (!backend.renewals.empty())
+                backend.answer(backend.renewals, Renewed{1s, test.runtime->now()});
+            while (!backend.releases.empty())
+                backend.answer(backend.releases, Released{});
+            while (!backend.inspections.empty())
+                backend.answer(backend.inspections, std::vector<KeyState>());
+        }
+    };
+    pass(2s);
+    CHECK(events[ShardEvent::Kind::joined] == 1);
+    CHECK(events[ShardEvent::Kind::left] == 1);
+    pass(1s);
+    CHECK(events[ShardEvent::Kind::joined] == 2);
+    signal.emit(CancelType::total);
+    pass(100ms);
+    CHECK(ended);
 }
 
 TEST_CASE("a run ends with the store")
