@@ -43,6 +43,7 @@ struct HeldShard {
     }
     [[nodiscard]] Slot& slot() noexcept { return shard.slot_; }
 
+    /// cancelled with the work, or with the lease
     std::shared_ptr<JoinedToken> token;
     Shard shard;
     /// of the work
@@ -336,7 +337,7 @@ private:
             [viewed = on_strand(&ShardRun::viewed)](engine::Known, error_code error, ViewSnapshot&& view) mutable {
                 asio::post(asio::append(std::move(viewed), error, std::move(view)));
             },
-            nullptr);
+            nullptr); // the end of the view ends the wait
     }
 
     void viewed(error_code error, ViewSnapshot const& view)
@@ -398,9 +399,9 @@ private:
         if (over)
             lost(held);
         auto const code = code_of(failure);
-        bool const is_loss = over && code == errc::lease_lost;
-        bool const is_abort = held->token->cancelled() && code == asio::error::operation_aborted;
-        if (failure && !is_loss && !is_abort)
+        bool const of_loss = over && code == errc::lease_lost;
+        bool const of_cancellation = held->token->cancelled() && code == asio::error::operation_aborted;
+        if (failure && !of_loss && !of_cancellation)
             end(failure, false);
         auto const number = held->shard.number();
         perform(machine_.work_ended(number, now()));

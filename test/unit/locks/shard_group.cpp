@@ -452,6 +452,26 @@ TEST_CASE("a run ends with the store")
     CHECK(member.works.empty());
 }
 
+TEST_CASE("a context that ends destroys a run with its works, and calls no handler")
+{
+    auto const counted = std::make_shared<int>(0);
+    bool called = false;
+    {
+        VirtualTime time;
+        SimulatedStore simulated(time);
+        ShardGroup const group(simulated.open(), {.name = "orders", .shards = 2});
+        auto const work = [&time, counted](Shard&) -> asio::awaitable<void> {
+            ++*counted;
+            co_await time.async_wait_for(24h, asio::deferred);
+        };
+        async_run(group, work, [&called, counted](std::exception_ptr const&) { called = true; });
+        time.run_for(10s);
+        CHECK(*counted == 2);
+    }
+    CHECK_FALSE(called);
+    CHECK(counted.use_count() == 1);
+}
+
 TEST_CASE("the config of a group is checked")
 {
     World world;
