@@ -2,6 +2,8 @@
 // Watches: this store's entries in lines, and what it hears.
 #include "watches.hpp"
 
+#include "store/ending_watch.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 #include <system_error>
@@ -13,25 +15,6 @@ namespace tenure::file
 {
 
 using namespace std::chrono_literals;
-
-namespace
-{
-
-/** A watch that tells when it ends. */
-class Ending final : public Watch
-{
-public:
-    explicit Ending(std::function<void()> end)
-        : end_(std::move(end))
-    {
-    }
-    ~Ending() override { end_(); }
-
-private:
-    std::function<void()> end_;
-};
-
-} // namespace
 
 void Watches::begin(SessionPtr session)
 {
@@ -65,7 +48,7 @@ std::unique_ptr<Watch> Watches::watch(Segment line, WatchAs as, WatchHandler han
     auto const id = ++last_;
     watched_.try_emplace(id, Watched{std::move(line), as, std::move(handler)});
     enter(id);
-    return std::make_unique<Ending>([weak = weak_from_this(), id] {
+    return std::make_unique<store::EndingWatch>([weak = weak_from_this(), id] {
         if (auto const self = weak.lock())
             self->end(id);
     });

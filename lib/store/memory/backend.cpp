@@ -3,6 +3,7 @@
 #include "backend.hpp"
 
 #include "domain.hpp"
+#include "store/ending_watch.hpp"
 
 #include <config/url.hpp>
 
@@ -14,42 +15,6 @@ namespace tenure::memory
 
 namespace
 {
-
-/** A subscription to the events of a domain, which ends with this object. */
-class MemoryWatch final : public Watch
-{
-public:
-    MemoryWatch(
-        std::shared_ptr<Runtime> const& runtime, std::shared_ptr<Domain> domain, KeyRange const& range, WatchAs as,
-        StoreName store, WatchHandler handler)
-        : domain_(std::move(domain))
-        , handler_(std::make_shared<WatchHandler>(std::move(handler)))
-        , id_(domain_->subscribe(poster(runtime), range, as, store))
-    {
-        poster(runtime)(WatchEvent::in_force);
-    }
-
-    MemoryWatch(MemoryWatch const&) = delete;
-    MemoryWatch& operator=(MemoryWatch const&) = delete;
-    ~MemoryWatch() override { domain_->unsubscribe(id_); }
-
-private:
-    /** Makes a function that posts an event to the handler on the strand, unless the watch was destroyed by then. */
-    [[nodiscard]] WatchHandler poster(std::shared_ptr<Runtime> const& runtime) const
-    {
-        return [runtime = std::weak_ptr(runtime), handler = std::weak_ptr(handler_)](WatchNews news) {
-            if (auto const strand = runtime.lock())
-                strand->post([handler, event = news.event, held = std::vector(news.held.begin(), news.held.end())] {
-                    if (auto const alive = handler.lock())
-                        (*alive)({event, held});
-                });
-        };
-    }
-
-    std::shared_ptr<Domain> domain_;
-    std::shared_ptr<WatchHandler> handler_;
-    std::uint64_t id_;
-};
 
 /** Backend in memory. Each operation acts on the domain at once and posts its reply. */
 class MemoryBackend final : public Backend
@@ -96,7 +61,18 @@ public:
     }
     [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, WatchAs as, WatchHandler handler) override
     {
-        return std::make_unique<MemoryWatch>(runtime_, domain_, *range, as, name_, std::move(handler));
+        auto const owned = std::make_shared<WatchHandler>(std::move(handler));
+        // posts an event to the handler on the strand, unless the watch was destroyed by then
+        WatchHandler const notify = [runtime = std::weak_ptr(runtime_), weak = std::weak_ptr(owned)](WatchNews news) {
+            if (auto const strand = runtime.lock())
+                strand->post([weak, event = news.event, held = std::vector(news.held.begin(), news.held.end())] {
+                    if (auto const alive = weak.lock())
+                        (*alive)({event, held});
+                });
+        };
+        auto const id = domain_->subscribe(notify, *range, as, name_);
+        notify(WatchEvent::in_force);
+        return std::make_unique<store::EndingWatch>([domain = domain_, owned, id] { domain->unsubscribe(id); });
     }
     void leave_line(KeyRangePtr range) override { domain_->leave_line(*range, name_); }
     void ready(Deadline, ReplyHandler<ReadyReply> handler) override { reply(ReadyReply(Ready{}), std::move(handler)); }

@@ -2,6 +2,8 @@
 // Watches: watches of nodes for waiters.
 #include "watches.hpp"
 
+#include "store/ending_watch.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -36,30 +38,6 @@ bool is_place_path(std::string const& path)
 
 } // namespace
 
-class Watches::Subscription final : public Watch
-{
-public:
-    Subscription(std::weak_ptr<Watches> watches, std::string path, std::shared_ptr<Subscriber> subscriber)
-        : watches_(std::move(watches))
-        , path_(std::move(path))
-        , subscriber_(std::move(subscriber))
-    {
-    }
-    Subscription(Subscription const&) = delete;
-    Subscription& operator=(Subscription const&) = delete;
-    ~Subscription() override
-    {
-        if (auto const watches = watches_.lock())
-            watches->unsubscribe(path_, subscriber_);
-    }
-
-private:
-    std::weak_ptr<Watches> watches_;
-    std::string path_;
-    /// the only strong reference: without it the handler is not called
-    std::shared_ptr<Subscriber> subscriber_;
-};
-
 void Watches::listen()
 {
     if (session_ != nullptr)
@@ -91,7 +69,11 @@ std::unique_ptr<Watch> Watches::watch(KeyRangePtr range, WatchAs as, WatchHandle
         else
             self->session_->when_connected(Instant::max() - std::chrono::hours(1), [](Failure const*) {});
     });
-    return std::make_unique<Subscription>(weak_from_this(), path, std::move(subscriber));
+    // the only strong reference to the subscriber: without it the handler is not called
+    return std::make_unique<store::EndingWatch>([weak = weak_from_this(), path, subscriber = std::move(subscriber)] {
+        if (auto const self = weak.lock())
+            self->unsubscribe(path, subscriber);
+    });
 }
 
 void Watches::follow(KeyRange const& key, std::string const& node)

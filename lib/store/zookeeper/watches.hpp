@@ -39,7 +39,6 @@ public:
     void close() noexcept;
 
 private:
-    class Subscription;
     struct Subscriber {
         KeyRangePtr range;
         WatchHandler handler;
