@@ -3,9 +3,7 @@
 #include "line.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <memory>
-#include <string>
 #include <system_error>
 
 #include <fcntl.h>
@@ -13,8 +11,9 @@
 namespace tenure::file
 {
 
-Line::Line(RangeFile const& range)
+Line::Line(RangeFile const& range, HolderFolders const& folders)
     : range_(range)
+    , folders_(folders)
 {
     auto const header = range.file.read<LineHeader>(0);
     if (header.magic != LineHeader{}.magic) // new, or damaged
@@ -24,8 +23,9 @@ Line::Line(RangeFile const& range)
     range.file.read_at(sizeof(LineHeader), entries.data(), entries.size() * sizeof(LineEntry));
 }
 
-void Line::write() const
+void Line::write()
 {
+    std::erase_if(entries, [](auto const& entry) { return entry.holder == HolderId{}; });
     LineHeader header;
     header.last_ticket = last_ticket_;
     header.entries = std::min(entries.size(), most_entries);
@@ -54,110 +54,90 @@ void Line::join(LineEntry& entry, bool in_front) noexcept
     entry.ticket = ticket;
 }
 
-News Line::released(Release const& release, Session const& session)
+void Line::drop_dead()
+{
+    std::erase_if(entries, [this](LineEntry const& entry) { return !folders_.is_alive(entry.holder); });
+}
+
+bool Line::add_news(LineEntry& entry, WatchEvent event, std::uint64_t number)
+{
+    if (!folders_.is_alive(entry.holder)) {
+        entry.holder = {};
+        return false;
+    }
+    news.emplace_back(entry.holder, Message{entry.watch, static_cast<std::uint64_t>(event), number});
+    return true;
+}
+
+void Line::released(Release const& release)
 {
     // This many waiters behind the named one are told to hold back: if it has died, the next ones are awake.
     constexpr std::size_t most_told = 8;
-    News news;
+    auto const most_named = release.frees ? release.slots.size() : 0;
     std::size_t named = 0;
     std::size_t told = 0;
     // waiters in line first, in their order: 0 becomes the greatest
     std::ranges::sort(entries, {}, [](auto const& entry) { return static_cast<std::uint64_t>(entry.ticket) - 1; });
     for (auto& entry : entries) {
-        bool const same_line = entry.line == release.place.slot;
+        bool const same_line = entry.line == release.line.slot;
         bool const concerned =
             same_line || entry.line == pool_line || std::ranges::find(release.slots, entry.line) != release.slots.end();
         if (!concerned || (release.observers_only && entry.observes == 0))
             continue;
         auto event = WatchEvent::hint;
         if (entry.observes == 0 && same_line) {
-            if (entry.ticket != 0 && named < release.names)
+            if (entry.ticket != 0 && named < most_named)
                 event = WatchEvent::our_turn;
             else if (named > 0)
                 event = WatchEvent::others_turn;
         }
         if (event == WatchEvent::others_turn && ++told > most_told)
             continue;
-        if (!session.directory.folders().is_alive(entry.holder)) {
-            entry.holder = {};
-            continue;
-        }
-        if (event == WatchEvent::our_turn) {
+        if (add_news(entry, event) && event == WatchEvent::our_turn) {
             entry.ticket = 0;
             ++named;
         }
-        news.emplace_back(entry.holder, Message{entry.watch, static_cast<std::uint64_t>(event)});
     }
-    std::erase_if(entries, [](auto const& entry) { return entry.holder == HolderId{}; });
-    return news;
 }
 
-News Line::promoted(std::vector<Promoted> const& places, Session const& session)
+void Line::promoted(std::vector<Promoted> const& places)
 {
-    News news;
-    for (auto& entry : entries) {
-        News own;
+    for (auto& entry : entries)
         if (entry.observes != 0)
-            own.emplace_back(entry.holder, Message{entry.watch, static_cast<std::uint64_t>(WatchEvent::hint)});
+            add_news(entry, WatchEvent::hint);
         else
             for (auto const& [holder, number] : places)
                 if (holder == entry.holder)
-                    own.emplace_back(
-                        holder, Message{entry.watch, static_cast<std::uint64_t>(WatchEvent::our_turn), number});
-        if (!own.empty() && !session.directory.folders().is_alive(entry.holder))
-            entry.holder = {};
-        else
-            news.insert(news.end(), own.begin(), own.end());
-    }
-    std::erase_if(entries, [](auto const& entry) { return entry.holder == HolderId{}; });
-    return news;
+                    add_news(entry, WatchEvent::our_turn, number);
 }
 
-namespace
+bool edit_line(Session& session, std::string const& stem, std::function<void(Line&)> const& change)
 {
+    auto locked = session.lock(stem, line_area);
+    Line line(*locked, session.directory.folders());
+    change(line);
+    line.write();
+    locked.reset();
+    bool names_another = false;
+    for (auto const& [id, message] : line.news) {
+        if (auto const fifo = session.directory.open_file(session.directory.wake, id.text(), O_RDWR))
+            send(fifo, message);
+        bool const is_named = message.event == static_cast<std::uint64_t>(WatchEvent::our_turn);
+        names_another = names_another || (is_named && id != session.holder->id);
+    }
+    return names_another;
+}
 
-/** Sends news about a line. True if another store was named; false also if the line is locked just now. */
-bool send_news(SessionPtr const& session, std::string const& stem, std::function<News(Line&)> news_of)
+bool tell(SessionPtr const& session, std::string const& stem, std::function<void(Line&)> const& change)
 try {
     auto const range = session->find(stem);
-    if (range == nullptr || Line(*range).entries.empty())
+    if (range == nullptr || Line(*range, session->directory.folders()).entries.empty())
         return false;
-    auto const others = std::make_shared<bool>(false);
-    auto steps = [session, stem, news_of = std::move(news_of), others]() -> ReadyReply {
-        auto locked = session->lock(stem, line_area);
-        Line line(*locked);
-        auto const news = news_of(line);
-        line.write();
-        locked.reset();
-        for (auto const& [id, message] : news) {
-            if (auto const fifo = session->directory.open_file(session->directory.wake, id.text(), O_RDWR))
-                send(fifo, message);
-            bool const is_named = message.event == static_cast<std::uint64_t>(WatchEvent::our_turn);
-            *others = *others || (is_named && id != session->holder->id);
-        }
-        return Ready{};
-    };
-    attempt<ReadyReply>(session, std::move(steps), [](ReadyReply&&) {});
-    return *others;
+    auto const names_another = std::make_shared<bool>(false);
+    attempt(session, [=] { *names_another = edit_line(*session, stem, change); });
+    return *names_another;
 } catch (std::system_error const&) {
     return false; // the release itself is done
-}
-
-} // namespace
-
-bool tell(SessionPtr const& session, Release release)
-{
-    auto const stem = release.place.stem;
-    return send_news(session, stem, [session, release = std::move(release)](Line& line) {
-        return line.released(release, *session);
-    });
-}
-
-void tell_promoted(SessionPtr const& session, Segment const& line, std::vector<Promoted> places)
-{
-    send_news(session, line.stem, [session, places = std::move(places)](Line& present) {
-        return present.promoted(places, *session);
-    });
 }
 
 } // namespace tenure::file

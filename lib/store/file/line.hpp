@@ -4,8 +4,9 @@
 #include "files/mailbox.hpp"
 #include "session.hpp"
 
-#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,10 +16,10 @@ namespace tenure::file
 /** A release, as waiters and observers hear of it. */
 struct Release {
     /// `line_of`
-    Segment place;
+    Segment line;
     std::vector<std::uint32_t> slots;
-    /// how many waiters it names
-    std::size_t names = 0;
+    /// the keys are free, and as many waiters are named
+    bool frees = false;
     bool observers_only = false;
 };
 
@@ -28,38 +29,43 @@ struct Promoted {
     std::uint64_t number;
 };
 
-/** Messages, and whom they are for. */
-using News = std::vector<std::pair<HolderId, Message>>;
-
 /** The stores that wait for keys of a range file, or watch them. Changes need the lock of `line_area`; the line is only
  *  a hint about the order, so a reader needs none. */
 class Line
 {
 public:
-    explicit Line(RangeFile const& range);
-    /** Writes as many entries as there is place for. */
-    void write() const;
+    Line(RangeFile const& range, HolderFolders const& folders);
+    /** Writes as many entries as there is place for, and none without a holder. */
+    void write();
 
     /** The entry of a watch; a new one if it has none. */
     [[nodiscard]] LineEntry& entry(LineEntry const& of);
     /** Puts an entry at the end of its line or in front of it. No effect if it is in line already. */
     void join(LineEntry& entry, bool in_front) noexcept;
-    /** Takes the waiters that the release names out of the line. Returns the news, for whom and what. */
-    [[nodiscard]] News released(Release const& release, Session const& session);
-    /** Returns the news for the stores of these places, and for all observers. */
-    [[nodiscard]] News promoted(std::vector<Promoted> const& places, Session const& session);
+    /** Removes the entries of dead stores. */
+    void drop_dead();
+    /** Takes the waiters that the release names out of the line. Adds the news. */
+    void released(Release const& release);
+    /** Adds the news for the stores of these places, and for all observers. */
+    void promoted(std::vector<Promoted> const& places);
 
     std::vector<LineEntry> entries;
+    /// messages, and whom they are for
+    std::vector<std::pair<HolderId, Message>> news;
 
 private:
+    /** Adds a message for an entry. False: its store is dead, and the entry has no holder any longer. */
+    bool add_news(LineEntry& entry, WatchEvent event, std::uint64_t number = 0);
+
     RangeFile const& range_;
+    HolderFolders folders_;
     std::int64_t last_ticket_ = 0;
 };
 
-/** Tells waiters and observers of a release. True if it names a waiter of another store; false also if the line is
- *  locked just now, in which case they hear of it later. */
-bool tell(SessionPtr const& session, Release release);
-/** Tells stores which of their places hold since a change, and observers that there was one. */
-void tell_promoted(SessionPtr const& session, Segment const& line, std::vector<Promoted> places);
+/** Changes the line of a stem under its lock, and then sends the news. True if they name a waiter of another store.
+ *  @throws Contended */
+bool edit_line(Session& session, std::string const& stem, std::function<void(Line&)> const& change);
+/** Edits a line if it has entries. False also if it is locked just now, in which case they hear of it later. */
+bool tell(SessionPtr const& session, std::string const& stem, std::function<void(Line&)> const& change);
 
 } // namespace tenure::file

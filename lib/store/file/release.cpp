@@ -48,6 +48,13 @@ ReleaseReply set_aside(Session& session, ReleaseRequest const& request, Tenancy 
     return Released{};
 }
 
+/** Tells waiters and observers. True: a waiter of another store is named. */
+bool announce(SessionPtr const& session, Release news)
+{
+    auto const stem = news.line.stem;
+    return tell(session, stem, [news = std::move(news)](Line& line) { line.released(news); });
+}
+
 } // namespace
 
 Record ended(Record const& last, std::string_view value, BootTime until)
@@ -85,8 +92,8 @@ ReleaseReply release(Context const& context, ReleaseRequest const& request)
     if (shares)
         promote(session, claim.range);
     else
-        released->named_another = tell(
-            session, {line_of(*claim.range), {tenancy->slot}, stays_taken ? 0U : 1U, request.keep_for.has_value()});
+        released->named_another =
+            announce(session, {line_of(*claim.range), {tenancy->slot}, !stays_taken, request.keep_for.has_value()});
     return reply;
 }
 
@@ -100,7 +107,7 @@ WithdrawReply withdraw(Context const& context, WithdrawRequest const& request)
     bool const rests = request.reuse_after.count() > 0;
     Released reply;
     for (auto const& segment : segments_of(*request.range)) {
-        Release news{line_of(*request.range), {}};
+        Release news{line_of(*request.range), {}, !rests};
         {
             auto const locked = session->lock(segment);
             Look look(*session);
@@ -116,9 +123,8 @@ WithdrawReply withdraw(Context const& context, WithdrawRequest const& request)
                 return true;
             });
         }
-        news.names = rests ? 0 : news.slots.size();
         if (request.notifications && !news.slots.empty())
-            reply.named_another = tell(session, std::move(news)) || reply.named_another;
+            reply.named_another = announce(session, std::move(news)) || reply.named_another;
     }
     return reply;
 }

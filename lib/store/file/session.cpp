@@ -202,8 +202,9 @@ void Session::sweep_range(std::string const& name) const
         return;
     RangeFile const range{std::move(file)};
     Look look(*this);
-    bool needed = std::ranges::any_of(
-        Line(range).entries, [this](auto const& one) { return directory.folders().is_alive(one.holder); });
+    Line line(range, directory.folders());
+    line.drop_dead();
+    bool needed = !line.entries.empty();
     range.each({{}, 0, range.slots()}, [&](std::uint32_t, RecordPair const& pair) {
         needed = needed || look.at(current(pair)).taken;
         return !needed;

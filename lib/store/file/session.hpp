@@ -141,6 +141,17 @@ void attempt(
         });
 }
 
+/** As above, for steps without a reply. */
+inline void
+attempt(SessionPtr session, std::function<void()> steps, ReplyHandler<ReadyReply> done = [](ReadyReply&&) {})
+{
+    auto const run = [steps = std::move(steps)]() -> ReadyReply {
+        steps();
+        return Ready{};
+    };
+    attempt<ReadyReply>(std::move(session), run, std::move(done));
+}
+
 /** The state of a key. */
 struct Occupancy {
     bool taken = false;

@@ -29,7 +29,7 @@ auto in_places(SessionPtr const& session, KeyRange const& range, bool tells_alwa
         return result;
     }();
     if (tells_always || !promoted.empty())
-        tell_promoted(session, line_of(range), std::move(promoted));
+        tell(session, line_of(range).stem, [promoted = std::move(promoted)](Line& line) { line.promoted(promoted); });
     return reply;
 }
 
@@ -104,10 +104,7 @@ ClaimReply claim_share(Context const& context, ClaimRequest const& request)
 
 void promote(SessionPtr const& session, KeyRangePtr const& range)
 {
-    attempt<ReadyReply>(
-        session,
-        [session, range]() -> ReadyReply { return in_places(session, *range, true, [](Places&) { return Ready{}; }); },
-        [](ReadyReply&&) {});
+    attempt(session, [session, range] { in_places(session, *range, true, [](Places&) { return Released{}; }); });
 }
 
 ReleaseReply keep_place(SessionPtr const& session, ReleaseRequest const& request, Tenancy const& tenancy)

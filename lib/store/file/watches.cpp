@@ -70,29 +70,23 @@ Watches::Id Watches::waiter_of(Segment const& line) const
 
 void Watches::edit(Segment const& line, std::function<void(Line&)> change, ReplyHandler<ReadyReply> done)
 {
-    if (session_ == nullptr)
-        return;
-    auto steps = [session = session_, stem = line.stem, change = std::move(change)]() -> ReadyReply {
-        auto const locked = session->lock(stem, line_area);
-        Line present(*locked);
-        change(present);
-        present.write();
-        return Ready{};
+    auto steps = [session = session_, stem = line.stem, change = std::move(change)] {
+        edit_line(*session, stem, change);
     };
-    attempt<ReadyReply>(session_, std::move(steps), std::move(done));
+    attempt(session_, std::move(steps), std::move(done));
 }
 
 void Watches::enter(Id id)
 {
-    if (mailbox_ != nullptr)
-        mailbox_->listen();
+    if (session_ == nullptr)
+        return;
+    mailbox_->listen();
     auto const enters = [self = shared_from_this(), id](Line& line) {
         if (self->session_ != nullptr && self->watched_.contains(id)) // it may have ended meanwhile
             static_cast<void>(line.entry(self->entry_of(id)));
-        auto const is_dead = [&](LineEntry const& entry) {
-            return !self->session_->directory.folders().is_alive(entry.holder);
-        };
-        if (line.entries.size() > most_entries && std::erase_if(line.entries, is_dead) == 0)
+        if (line.entries.size() > most_entries)
+            line.drop_dead();
+        if (line.entries.size() > most_entries)
             throw std::runtime_error("the line is full");
     };
     edit(watched_.at(id).line, enters, [self = shared_from_this(), id](ReadyReply&& reply) {
@@ -140,14 +134,11 @@ bool Watches::join(Segment const& line, bool in_front)
     auto const id = waiter_of(line);
     if (id == 0 || watched_.at(id).in_line)
         return false;
-    auto const locked = session_->lock(line.stem, line_area);
-    watched_.at(id).in_line = true;
     try {
-        Line present(*locked);
-        present.join(present.entry(entry_of(id)), in_front);
-        present.write();
+        edit_line(*session_, line.stem, [&](Line& present) { present.join(present.entry(entry_of(id)), in_front); });
     } catch (std::system_error const&) { // a full disk: this store polls
     }
+    watched_.at(id).in_line = true;
     return true;
 }
 

@@ -46,7 +46,7 @@ private:
     [[nodiscard]] Id waiter_of(Segment const& line) const;
     /** A new entry of a watch. */
     [[nodiscard]] LineEntry entry_of(Id id) const;
-    /** Changes the line of a watch soon. */
+    /** Changes a line of the session as soon as it is not locked. */
     void
     edit(Segment const& line, std::function<void(Line&)> change, ReplyHandler<ReadyReply> done = [](ReadyReply&&) {});
     void enter(Id id);
