@@ -241,7 +241,6 @@ if(TENURE_FILE)
       store/file/places.cpp
       store/file/release.cpp
       store/file/session.cpp
-      store/file/shares.cpp
       store/file/watches.cpp
   )
 endif()

@@ -384,4 +384,21 @@ TEST_CASE("a key has places or a plain claim, and only a place that holds is ren
     CHECK(std::holds_alternative<NotOwner>(answers[0].reply));
 }
 
+TEST_CASE("an eviction and a withdrawal of a shared key find its plain claim", "[places]")
+{
+    ScratchDirectory const directory{ScratchDirectory::Place::memory};
+    std::atomic<std::int64_t> const clock = 1'000'000'000'000;
+    StandingProcess const process(directory.path(), clock);
+    std::string const owner = "worker/1";
+    for (auto const* const key : {"evicted", "withdrawn"})
+        REQUIRE(std::holds_alternative<Granted>(process.claim(named_key(key), owner, unit).value()));
+    CHECK(std::holds_alternative<Evicted>(
+        file::evict(process.context, {shared_key("evicted"), 0, owner, "operator", Instant::max()})));
+    auto const states = file::inspect(process.context, named_key("evicted"));
+    CHECK(std::get<std::vector<KeyState>>(states).at(0).owner == "evicted/operator");
+    CHECK(std::holds_alternative<Released>(
+        file::withdraw(process.context, {shared_key("withdrawn"), owner, Instant::max(), true, 0ms})));
+    CHECK(std::holds_alternative<Granted>(process.claim(named_key("withdrawn"), "worker/2", unit).value()));
+}
+
 } // namespace tenure::test

@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Claims: the first free key of a range, under the lock of its records. Renewals: in the own cells, without a lock.
+// Claims: the first free key of a range, under the lock of its records; or a place of a key. Renewals: in the own
+// cells, without a lock.
 #include "places.hpp"
 
 #include <tenure/errc.hpp>
@@ -28,25 +29,13 @@ struct Search {
     std::set<HolderId> holders{};
 };
 
-/** Grants a key of a locked segment.
- *  @param last_token  of the key */
-Granted grant(
-    Search const& search, RangeFile const& range, std::uint32_t slot, RecordPair const& old, Look const& look,
-    std::uint64_t last_token)
-{
-    auto const& request = search.request;
-    Record record;
-    record.token = request.fencing ? next_token(last_token) : last_token;
-    auto tenancy = write_claim(search.session, range, slot, old, request, look, record);
-    return Granted{0, request.fencing ? record.token : 0, request.ttl, look.since, std::move(tenancy)};
-}
-
 /** Claims a key of a segment. Unset: all are taken. */
 std::optional<ClaimReply> claim_in(Search& search, Segment const& segment)
 {
+    auto const& request = search.request;
     auto const locked = search.session.lock(segment);
     Look look(search.session);
-    if (search.request.not_after.over(look.since))
+    if (request.not_after.over(look.since))
         return Failure::dropped();
     std::optional<ClaimReply> reply;
     locked->each(segment, [&](std::uint32_t slot, RecordPair const& pair) {
@@ -54,16 +43,18 @@ std::optional<ClaimReply> claim_in(Search& search, Segment const& segment)
         auto const index = segment.index + slot - segment.slot;
         auto state = look.at(record);
         auto last_token = record.token;
-        bool matches = state.taken && record.value() == search.request.owner;
+        bool const is_own = state.taken && record.value() == request.owner;
         if (!search.for_own && !state.taken) {
-            PlacesSeen const seen(search.session.find(places_of(search.request.range->key(index)).stem), look);
+            PlacesSeen const seen(search.session.find(places_of(request.range->key(index)).stem), look);
             state = seen.occupancy();
             last_token = std::max(last_token, seen.last_number);
         }
-        if (search.for_own ? matches : !state.taken) {
-            auto granted = grant(search, *locked, slot, pair, look, last_token);
-            granted.index = index;
-            reply = std::move(granted);
+        if (search.for_own ? is_own : !state.taken) {
+            Record granted;
+            granted.token = request.fencing ? next_token(last_token) : last_token;
+            auto tenancy = write_claim(search.session, *locked, slot, pair, request, look, granted);
+            auto const token = request.fencing ? granted.token : 0;
+            reply = Granted{index, token, request.ttl, look.since, std::move(tenancy)};
         }
         if (state.taken && state.until)
             search.earliest = std::min(search.earliest.value_or(*state.until), *state.until);
@@ -86,6 +77,62 @@ std::optional<ClaimReply> claim_once(Search& search, std::vector<Segment> const&
     return std::nullopt;
 }
 
+Busy busy_of(Places const& places)
+{
+    std::optional<BootTime> earliest;
+    for (auto const& place : places.line())
+        if (auto const until = place.state.until)
+            earliest = std::min(earliest.value_or(*until), *until);
+    return {time_until(earliest, places.look().now)};
+}
+
+/** Takes a place, or keeps the one that the owner has. */
+ClaimReply claim_place(Session const& session, Places& places, ClaimRequest const& request)
+{
+    auto const& look = places.look();
+    if (request.not_after.over(look.since))
+        return Failure::dropped();
+    if (auto const& plain = places.plain().state; plain.taken)
+        return Busy{time_until(plain.until, look.now)};
+    auto* place = places.find(request.owner);
+    if (place != nullptr)
+        places.take(*place, request);
+    else if (place = places.enter(request); place == nullptr)
+        return busy_of(places);
+    auto const& record = place->record;
+    auto handle = std::make_shared<Tenancy>(Tenancy{session.holder, record.cell, record.claim, place->slot});
+    if (record.holds != 0)
+        return Granted{0, record.token, request.ttl, look.since, std::move(handle)};
+    auto busy = busy_of(places);
+    busy.place = InLine{record.token, places.ahead_of(*place), request.ttl, look.since, std::move(handle)};
+    return busy;
+}
+
+/** The stores whose deaths a waiting place awaits: those that hold, and the one right ahead. Each of the others has
+ * another one behind it, which awaits its death. */
+std::set<HolderId> awaited(Places const& places, std::uint32_t ahead)
+{
+    constexpr std::size_t most = 32;
+    std::set<HolderId> holders;
+    for (auto i = ahead; i > 0 && holders.size() < most; --i)
+        if (auto const& record = places.line()[i - 1].record; record.until == 0 && (record.holds != 0 || i == ahead))
+            holders.insert(record.holder);
+    return holders;
+}
+
+ClaimReply claim_share(Context const& context, ClaimRequest const& request)
+{
+    std::set<HolderId> followed;
+    auto reply = in_places(context.session, *request.range, 0, false, [&](Places& places) {
+        auto answer = claim_place(*context.session, places, request);
+        if (auto const* const busy = std::get_if<Busy>(&answer); busy != nullptr && busy->place)
+            followed = awaited(places, busy->place->ahead);
+        return answer;
+    });
+    context.watches->follow(followed);
+    return reply;
+}
+
 /** A claim that is being extended. */
 struct Due {
     std::size_t request;
@@ -102,7 +149,7 @@ bool is_named(Session& session, Claim const& claim, Tenancy const& tenancy, std:
     auto const [range, is_new] = ranges.try_emplace(stem);
     if (is_new)
         range->second = session.find(stem);
-    return range->second != nullptr && names(current(range->second->read(tenancy.slot)), tenancy, claim.owner);
+    return names(range->second, tenancy, claim.owner);
 }
 
 } // namespace
@@ -121,7 +168,7 @@ std::shared_ptr<Tenancy> write_claim(
     if (request.owner.size() > sizeof(Record::text) - 9) // "resting/"
         throw Failure::refused(errc::store_refused, "the owner is longer than a record", true);
     // the cell first: no record ever names a cell that does not have its claim
-    auto const until = look.now + std::chrono::nanoseconds(request.lifetime()).count();
+    auto const until = later(look.now, request.lifetime());
     auto tenancy = session.holder->take(until, look.now);
     tenancy->slot = slot;
     record.claim = tenancy->claim;
@@ -143,11 +190,11 @@ std::shared_ptr<Tenancy> write_claim(
 
 ClaimReply claim(Context const& context, ClaimRequest const& request)
 {
-    if (request.share)
-        return claim_share(context, request);
     auto& session = *context.session;
     auto& watches = *context.watches;
     session.sweep();
+    if (request.share)
+        return claim_share(context, request);
     auto const segments = segments_of(*request.range);
     auto const place = line_of(*request.range);
     bool const waits = request.waits != Waits::no;
@@ -163,7 +210,7 @@ ClaimReply claim(Context const& context, ClaimRequest const& request)
             continue;
         if (waits)
             watches.follow(search.holders);
-        return busy_until(search.earliest, session.now());
+        return Busy{time_until(search.earliest, session.now())};
     }
 }
 
@@ -183,7 +230,7 @@ std::vector<RenewAnswer> renew(Session& session, std::vector<RenewRequest> const
             answer.reply = Failure::dropped();
         } else if (old_end && now < *old_end) {
             due.push_back({index, tenancy, *old_end});
-            extensions.push_back({tenancy->cell, now + std::chrono::nanoseconds(request.lifetime()).count()});
+            extensions.push_back({tenancy->cell, later(now, request.lifetime())});
         }
     }
     if (due.empty())

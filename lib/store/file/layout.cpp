@@ -34,6 +34,16 @@ void Record::set_value(std::string_view value) noexcept
     length = static_cast<std::uint16_t>(value.size());
 }
 
+void Record::end(std::string_view value, BootTime end) noexcept
+{
+    claim = 0;
+    until = end;
+    reuse_after = 0;
+    holder = {};
+    cell = 0;
+    set_value(value);
+}
+
 std::uint64_t Record::sum() const noexcept
 {
     auto const end = std::min(offsetof(Record, text) + length + 7, sizeof(Record));

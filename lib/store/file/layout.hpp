@@ -46,6 +46,8 @@ struct Record {
 
     [[nodiscard]] std::string_view value() const noexcept { return {text.data(), length}; }
     void set_value(std::string_view value) noexcept;
+    /** Ends the claim. @param value  empty: the key is free */
+    void end(std::string_view value = {}, BootTime end = 0) noexcept;
     [[nodiscard]] std::uint64_t sum() const noexcept;
 };
 static_assert(sizeof(Record) == 512);

@@ -15,15 +15,13 @@
 namespace tenure::file
 {
 
-/** How long until an end; zero if it has passed. */
-[[nodiscard]] inline std::chrono::milliseconds time_until(BootTime end, BootTime now) noexcept
+/** How long until an end: zero if it has passed, unset if it is unknown. */
+[[nodiscard]] inline std::optional<std::chrono::milliseconds>
+time_until(std::optional<BootTime> end, BootTime now) noexcept
 {
-    return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::nanoseconds(std::max(end - now, BootTime{0})));
-}
-
-[[nodiscard]] inline Busy busy_until(std::optional<BootTime> earliest, BootTime now) noexcept
-{
-    return {earliest ? std::optional(time_until(*earliest, now)) : std::nullopt};
+    if (!end)
+        return std::nullopt;
+    return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::nanoseconds(std::max(*end - now, BootTime{0})));
 }
 
 /** True if the record names this claim, which holds. One that was evicted still names its cell, and another owner. */
@@ -33,12 +31,15 @@ namespace tenure::file
            record.value() == owner && record.holds != 0;
 }
 
-/** The record of a key whose claim has ended.
- *  @param value  empty: the key is free */
-[[nodiscard]] Record ended(Record const& last, std::string_view value, BootTime until);
 [[nodiscard]] inline BootTime later(BootTime now, std::chrono::milliseconds time) noexcept
 {
     return now + std::chrono::nanoseconds(time).count();
+}
+
+/** As above, of the record in its file. Null: the file is gone. */
+[[nodiscard]] inline bool names(RangeFilePtr const& file, Tenancy const& tenancy, std::string_view owner)
+{
+    return file != nullptr && names(current(file->read(tenancy.slot)), tenancy, owner);
 }
 
 /** Where the record of a claim is: in this segment, at the slot of its tenancy. */
@@ -74,14 +75,5 @@ struct Context {
 /** Renews without any lock: all cells in one write. */
 [[nodiscard]] std::vector<RenewAnswer> renew(Session& session, std::vector<RenewRequest> const& requests);
 [[nodiscard]] Findings examine(Session const& session);
-
-// -- of keys that are held in places --
-
-[[nodiscard]] ClaimReply claim_share(Context const& context, ClaimRequest const& request);
-/** After a place has ended: drops it, and those behind it may hold. */
-void promote(SessionPtr const& session, KeyRangePtr const& range);
-[[nodiscard]] ReleaseReply keep_place(SessionPtr const& session, ReleaseRequest const& request, Tenancy const& tenancy);
-[[nodiscard]] WithdrawReply withdraw_place(SessionPtr const& session, WithdrawRequest const& request);
-[[nodiscard]] EvictReply evict_place(SessionPtr const& session, EvictRequest const& request);
 
 } // namespace tenure::file

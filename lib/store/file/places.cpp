@@ -5,6 +5,7 @@
 #include "store/share_sum.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bitset>
 
 namespace tenure::file
@@ -37,22 +38,26 @@ Occupancy PlacesSeen::occupancy() const noexcept
     return all;
 }
 
-Places::Places(Session& session, KeyRange const& range)
+Places::Places(Session& session, KeyRange const& range, std::uint32_t index)
     : session_(session)
-    , key_(session.lock(place_of(range, 0)))
-    , file_(session.lock(places_of(range.prefix)))
+    , where_(places_of(range.key(index)))
+    , key_(session.lock(place_of(range, index)))
+    , file_(session.open(where_.stem) != nullptr ? session.lock(where_) : nullptr)
     , look_(session)
 {
-    auto const pair = key_->read(place_of(range, 0).slot);
+    plain_.slot = place_of(range, index).slot;
+    plain_.record = current(key_->read(plain_.slot));
+    plain_.state = look_.at(plain_.record);
     PlacesSeen seen(file_, look_);
-    plain_ = look_.at(current(pair));
-    last_number_ = std::max(seen.last_number, current(pair).token);
+    last_number_ = std::max(seen.last_number, plain_.record.token);
     line_ = std::move(seen.places);
     settle();
 }
 
 Place* Places::find(std::string_view owner) noexcept
 {
+    if (plain_.state.taken && plain_.record.value() == owner)
+        return &plain_;
     auto const found = std::ranges::find(line_, owner, [](Place const& place) { return place.record.value(); });
     return found != line_.end() ? &*found : nullptr;
 }
@@ -83,43 +88,50 @@ Place* Places::enter(ClaimRequest const& request)
 
 void Places::take(Place& place, ClaimRequest const& request)
 {
-    auto const tenancy =
+    auto const until = later(look_.now, request.lifetime());
+    if (place.record.holder != session_.holder->id) {
+        if (file_ == nullptr)
+            file_ = session_.lock(where_);
         write_claim(session_, *file_, place.slot, file_->read(place.slot), request, look_, place.record);
-    place.state = {true, session_.holder->until(tenancy->cell, tenancy->claim)};
-}
-
-void Places::write(Place& place, Record const& record) const
-{
-    file_->write(place.slot, file_->read(place.slot), record);
-    place.record = record;
-}
-
-void Places::leave(Place const& place)
-{
-    line_[ahead_of(place)].state.taken = false;
-    settle();
-}
-
-void Places::answered(Place const& place)
-{
+    } else {
+        // no other process drops it at the same time, because that needs the lock
+        session_.holder->extend(std::array{OwnHolder::Extension{place.record.cell, until}});
+        session_.check_intact();
+    }
+    place.state = {true, until};
     std::erase_if(promoted_, [&](Promoted const& one) { return one.number == place.record.token; });
+}
+
+void Places::write(Place const& place) const
+{
+    auto const& file = &place == &plain_ ? *key_ : *file_;
+    file.write(place.slot, file.read(place.slot), place.record);
+}
+
+void Places::leave(Place& place)
+{
+    place.record.end();
+    place.state.taken = false;
+    write(place);
+    settle();
 }
 
 void Places::settle()
 {
     for (auto& place : line_)
-        if (!place.state.taken)
-            write(place, ended(place.record, {}, 0));
+        if (!place.state.taken && place.record.length != 0) {
+            place.record.end();
+            write(place);
+        }
     std::erase_if(line_, [](Place const& place) { return !place.state.taken; });
     ShareSum sum;
     for (auto& place : line_) {
         bool const fits = sum.add(place.share());
         if (!fits || place.record.holds != 0)
             continue;
-        auto record = place.record;
-        record.holds = 1;
-        write(place, record);
-        promoted_.push_back({record.holder, record.token});
+        place.record.holds = 1;
+        write(place);
+        promoted_.push_back({place.record.holder, place.record.token});
     }
 }
 

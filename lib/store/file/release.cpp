@@ -1,11 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Releases, withdrawals and evictions.
-#include "operations.hpp"
+#include "places.hpp"
 #include "store/ended_claim.hpp"
 
 #include <chrono>
-#include <optional>
-#include <string>
 #include <utility>
 
 namespace tenure::file
@@ -17,35 +15,32 @@ namespace
 /** Frees a key or place without a lock: its record names a cell that has ended. */
 ReleaseReply set_free(Session& session, Claim const& claim, Tenancy const& tenancy)
 {
-    auto const range = session.find(records_of(claim).stem);
-    if (range == nullptr || !names(current(range->read(tenancy.slot)), tenancy, claim.owner))
+    auto const end = session.holder->until(tenancy.cell, tenancy.claim);
+    auto const file = session.find(records_of(claim).stem);
+    if (!end || session.now() >= *end || !names(file, tenancy, claim.owner))
         return NotOwner{};
     session.holder->end(tenancy);
     return Released{};
 }
 
-/** Lets a key rest, or keeps it. */
-ReleaseReply set_aside(Session& session, ReleaseRequest const& request, Tenancy const& tenancy)
+/** Lets a key or place rest, or keeps it. */
+ReleaseReply set_aside(SessionPtr const& session, ReleaseRequest const& request, Tenancy const& tenancy)
 {
     auto const& claim = *request.claim;
-    auto const place = records_of(claim);
-    auto const locked = session.lock(place);
-    auto const now = session.now();
-    auto const pair = locked->read(place.slot);
-    auto const& last = current(pair);
     auto const kept = kept_value(claim.owner);
-    if (request.keep_for && last.value() == kept && now < last.until)
+    return in_places(session, *claim.range, claim.index, false, [&](Places& places) -> ReleaseReply {
+        if (request.keep_for && places.find(kept) != nullptr)
+            return Released{};
+        auto* const place = places.find(claim.owner);
+        if (place == nullptr || !names(place->record, tenancy, claim.owner))
+            return NotOwner{};
+        auto const time = request.keep_for.value_or(claim.reuse_after);
+        auto const end = time.count() > 0 ? later(places.look().now, time) : *place->state.until;
+        place->record.end(request.keep_for ? kept : resting_value(claim.owner), end);
+        places.write(*place);
+        session->holder->end(tenancy);
         return Released{};
-    auto const end = session.holder->until(tenancy.cell, tenancy.claim);
-    if (!end || now >= *end || !names(last, tenancy, claim.owner))
-        return NotOwner{};
-    if (request.keep_for)
-        locked->write(
-            place.slot, pair, ended(last, kept, request.keep_for->count() > 0 ? later(now, *request.keep_for) : *end));
-    else
-        locked->write(place.slot, pair, ended(last, resting_value(claim.owner), later(now, claim.reuse_after)));
-    session.holder->end(tenancy);
-    return Released{};
+    });
 }
 
 /** Tells waiters and observers. True: a waiter of another store is named. */
@@ -55,19 +50,13 @@ bool announce(SessionPtr const& session, Release news)
     return tell(session, stem, [news = std::move(news)](Line& line) { line.released(news); });
 }
 
-} // namespace
-
-Record ended(Record const& last, std::string_view value, BootTime until)
+/** After a place has ended: drops it, and those behind it may hold. */
+void promote(SessionPtr const& session, KeyRangePtr const& range)
 {
-    auto record = last;
-    record.claim = 0;
-    record.until = until;
-    record.reuse_after = 0;
-    record.holder = {};
-    record.cell = 0;
-    record.set_value(value);
-    return record;
+    attempt(session, [session, range] { in_places(session, *range, 0, true, [](Places&) { return Released{}; }); });
 }
+
+} // namespace
 
 ReleaseReply release(Context const& context, ReleaseRequest const& request)
 {
@@ -78,18 +67,12 @@ ReleaseReply release(Context const& context, ReleaseRequest const& request)
     auto const* const tenancy = session->tenancy_of(claim);
     if (tenancy == nullptr)
         return NotOwner{};
-    auto const end = session->holder->until(tenancy->cell, tenancy->claim);
     bool const stays_taken = request.keep_for || claim.reuse_after.count() > 0;
-    if (!stays_taken && (!end || session->now() >= *end))
-        return NotOwner{};
-    bool const shares = claim.range->shares;
-    if (shares && request.keep_for)
-        return keep_place(session, request, *tenancy);
-    auto reply = stays_taken ? set_aside(*session, request, *tenancy) : set_free(*session, claim, *tenancy);
+    auto reply = stays_taken ? set_aside(session, request, *tenancy) : set_free(*session, claim, *tenancy);
     auto* const released = std::get_if<Released>(&reply);
     if (released == nullptr || !request.notifications)
         return reply;
-    if (shares)
+    if (claim.range->shares)
         promote(session, claim.range);
     else
         released->named_another =
@@ -103,7 +86,11 @@ WithdrawReply withdraw(Context const& context, WithdrawRequest const& request)
     if (session->runtime->now() >= request.not_after)
         return Failure::dropped();
     if (request.range->shares)
-        return withdraw_place(session, request);
+        return in_places(session, *request.range, 0, request.notifications, [&](Places& places) {
+            if (auto* const place = places.find(request.owner))
+                places.leave(*place);
+            return Released{};
+        });
     bool const rests = request.reuse_after.count() > 0;
     Released reply;
     for (auto const& segment : segments_of(*request.range)) {
@@ -115,10 +102,12 @@ WithdrawReply withdraw(Context const& context, WithdrawRequest const& request)
                 auto const& last = current(pair);
                 if (last.value() != request.owner || !look.at(last).taken)
                     return true;
-                locked->write(
-                    slot, pair,
-                    rests ? ended(last, resting_value(request.owner), later(look.now, request.reuse_after))
-                          : ended(last, {}, 0));
+                auto record = last;
+                if (rests)
+                    record.end(resting_value(request.owner), later(look.now, request.reuse_after));
+                else
+                    record.end();
+                locked->write(slot, pair, record);
                 news.slots.push_back(slot);
                 return true;
             });
@@ -129,41 +118,25 @@ WithdrawReply withdraw(Context const& context, WithdrawRequest const& request)
     return reply;
 }
 
-namespace
-{
-
-/** Unset: the key has no plain claim. */
-std::optional<EvictReply> evict_plain(Session& session, EvictRequest const& request)
-{
-    auto const place = place_of(*request.range, request.index);
-    auto const locked = session.lock(place);
-    Look look(session);
-    if (request.not_after.over(look.since))
-        return Failure::dropped();
-    auto const pair = locked->read(place.slot);
-    auto record = current(pair);
-    auto const state = look.at(record);
-    if (!state.taken)
-        return std::nullopt;
-    if (record.value() != request.owner || read_ended_claim(record.value()))
-        return NotOwner{};
-    // The cell stays: the holder may be renewing, and a copy of the old end would free the key under it.
-    record.set_value("evicted/" + request.evicted_by);
-    locked->write(place.slot, pair, record);
-    return Evicted{state.until ? std::optional(time_until(*state.until, look.now)) : std::nullopt};
-}
-
-} // namespace
-
 EvictReply evict(Context const& context, EvictRequest const& request)
 {
-    if (!request.range->shares)
-        if (auto reply = evict_plain(*context.session, request))
-            return *reply;
-    // a person does not know how the key is held
-    auto of_place = request;
-    of_place.range = shared_key(request.range->key(request.index));
-    return evict_place(context.session, of_place);
+    // a person does not know how the key is held: by a plain claim or in places
+    return in_places(context.session, *request.range, request.index, true, [&](Places& places) -> EvictReply {
+        auto const& look = places.look();
+        if (request.not_after.over(look.since))
+            return Failure::dropped();
+        auto* const place = places.find(request.owner);
+        if (place == nullptr || read_ended_claim(request.owner))
+            return NotOwner{};
+        if (place->record.holds == 0) {
+            places.leave(*place);
+            return Evicted{std::chrono::milliseconds{0}};
+        }
+        // The cell stays: the holder may be renewing, and a copy of the old end would free the key under it.
+        place->record.set_value("evicted/" + request.evicted_by);
+        places.write(*place);
+        return Evicted{time_until(place->state.until, look.now)};
+    });
 }
 
 } // namespace tenure::file

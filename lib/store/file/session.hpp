@@ -64,6 +64,8 @@ public:
 
     /** The range file of a stem. Null: it does not exist, so all its keys are free. */
     [[nodiscard]] RangeFilePtr find(std::string const& stem);
+    /** As `find`; the file may have been deleted. */
+    [[nodiscard]] RangeFilePtr open(std::string const& stem);
     /** Locks an area of a stem's range file, which is made if it is missing. The end of the pointer unlocks it.
      *  @throws Contended */
     [[nodiscard]] RangeFilePtr lock(std::string const& stem, Area area);
@@ -87,8 +89,6 @@ public:
     bool closed = false;
 
 private:
-    /** As `find`; the file may have been deleted. */
-    [[nodiscard]] RangeFilePtr open(std::string const& stem);
     void sweep_range(std::string const& name) const;
 
     /// some of the range files
