@@ -13,18 +13,16 @@ namespace tenure::file
 namespace
 {
 
-KeyState state_of(Record const& record, Occupancy const& seen, BootTime now, std::uint32_t index)
+KeyState state_of(Record const& record, Occupancy const& seen, BootTime now)
 {
     KeyState state;
-    state.index = index;
     state.fencing_token = record.token;
     if (!seen.taken)
         return state;
     auto const ended = read_ended_claim(record.value());
     state.kind = ended ? ended->kind : KeyState::Kind::held;
     state.owner = ended ? ended->last_owner : record.value();
-    if (seen.until)
-        state.remaining = time_until(*seen.until, now);
+    state.remaining = time_until(seen.until, now);
     if (!ended)
         state.held_for = std::chrono::floor<std::chrono::milliseconds>(std::chrono::nanoseconds(now - record.granted));
     return state;
@@ -40,7 +38,7 @@ void add_places(Session& session, std::string const& key, KeyState& state)
     for (auto const& place : all.places) {
         if (!place.state.taken)
             continue;
-        auto const seen = state_of(place.record, place.state, look.now, state.index);
+        auto const seen = state_of(place.record, place.state, look.now);
         if (places.empty())
             state = seen;
         places.push_back(
@@ -66,22 +64,21 @@ InspectReply inspect(Context const& context, KeyRangePtr const& range)
 {
     auto& session = *context.session;
     session.check_intact();
-    std::vector<KeyState> states;
+    std::vector<KeyState> states(range->count);
     for (auto const& segment : segments_of(*range)) {
         Look look(session);
         if (auto const file = session.find(segment.stem))
-            file->each(segment, [&](std::uint32_t, RecordPair const& pair) {
+            file->each(segment, [&](std::uint32_t slot, RecordPair const& pair) {
                 auto const& record = current(pair);
-                auto const index = static_cast<std::uint32_t>(states.size());
-                states.push_back(state_of(record, look.at(record), look.now, index));
+                states[segment.index + slot - segment.slot] = state_of(record, look.at(record), look.now);
                 return true;
             });
-        for (auto next = states.size(); next < segment.index + segment.count; ++next)
-            states.emplace_back().index = static_cast<std::uint32_t>(next);
     }
-    for (auto& state : states)
-        if (state.kind == KeyState::Kind::free)
-            add_places(session, range->key(state.index), state);
+    for (std::uint32_t index = 0; index < range->count; ++index) {
+        if (states[index].kind == KeyState::Kind::free)
+            add_places(session, range->key(index), states[index]);
+        states[index].index = index;
+    }
     return states;
 }
 

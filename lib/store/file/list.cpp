@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Listing of keys: reads the range files, without locks.
 #include "files/encoding.hpp"
-#include "places.hpp"
+#include "operations.hpp"
 
 #include <config/number_from.hpp>
 
@@ -44,27 +44,20 @@ bool may_have(std::string_view stem, std::string_view prefix)
            (prefix.starts_with(stem) && prefix.find_first_not_of("0123456789", stem.size()) == std::string_view::npos);
 }
 
-/** Appends the key whose places the stem has, if it is held. */
-void add_shared_key(Session& session, std::string const& stem, ListRequest const& request, KeyList& list)
-{
-    auto const key = stem.substr(0, stem.size() - 1);
-    Look look(session);
-    if (key.starts_with(request.prefix) && PlacesSeen(session.find(stem), look).occupancy().taken)
-        list.keys.push_back(key);
-}
-
-/** Appends the keys of a stem that are taken. */
+/** Appends the keys of a stem that are taken; of places the one key, if any of them is. */
 void add_keys(Session& session, std::string const& stem, ListRequest const& request, KeyList& list)
 {
     auto const file = session.find(stem);
     if (file == nullptr)
         return;
+    bool const shared = has_places(stem);
     Look look(session);
     file->each({stem, 0, file->slots()}, [&](std::uint32_t slot, RecordPair const& pair) {
-        auto key = slot == 0 ? stem : stem + std::to_string(slot - 1);
-        if (key.starts_with(request.prefix) && look.at(current(pair)).taken)
+        auto key = shared ? stem.substr(0, stem.size() - 1) : slot == 0 ? stem : stem + std::to_string(slot - 1);
+        bool const listed = key.starts_with(request.prefix) && look.at(current(pair)).taken;
+        if (listed)
             list.keys.push_back(std::move(key));
-        return list.keys.size() <= request.most;
+        return list.keys.size() <= request.most && !(listed && shared);
     });
 }
 
@@ -83,9 +76,7 @@ ListReply list(Context const& context, ListRequest const& request)
         auto const stem = stem_of(name);
         // a draft of a file begins with a dot
         list.more = list.more || (!stem && name.starts_with('='));
-        if (stem && has_places(*stem))
-            add_shared_key(session, *stem, request, list);
-        else if (stem && may_have(*stem, request.prefix))
+        if (stem && may_have(*stem, request.prefix))
             add_keys(session, *stem, request, list);
     }
     return list;
