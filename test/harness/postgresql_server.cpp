@@ -127,6 +127,26 @@ std::string PostgresqlPerson::code_of(std::string const& sql, std::vector<std::s
     }
 }
 
+void PostgresqlPerson::leave_between(std::string const& first, std::vector<std::string> const& second)
+{
+    auto* const pg = connection_->pg;
+    auto const put = [pg](std::string const& sql) {
+        return PQsendQueryParams(pg, sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0) == 1;
+    };
+    bool const sent = PQenterPipelineMode(pg) == 1 && put(first) && PQpipelineSync(pg) == 1 &&
+                      std::ranges::all_of(second, put) && PQpipelineSync(pg) == 1;
+    if (!sent)
+        throw std::runtime_error(PQerrorMessage(pg));
+    for (auto status = PGRES_EMPTY_QUERY; status != PGRES_PIPELINE_SYNC;) {
+        auto* const result = PQgetResult(pg);
+        status = PQresultStatus(result);
+        PQclear(result);
+        if (PQstatus(pg) == CONNECTION_BAD)
+            throw std::runtime_error(PQerrorMessage(pg));
+    }
+    PQfinish(std::exchange(connection_->pg, nullptr));
+}
+
 // -- the server --
 
 void give_to_servers(std::string const& path)

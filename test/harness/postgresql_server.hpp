@@ -28,6 +28,9 @@ public:
     std::string word(std::string const& sql, std::vector<std::string> const& values = {});
     /** Its SQLSTATE; empty: it succeeded. */
     std::string code_of(std::string const& sql, std::vector<std::string> const& values = {});
+    /** Sends two transactions at once, the second of several statements, and closes the connection when the first one
+     * is answered. */
+    void leave_between(std::string const& first, std::vector<std::string> const& second);
 
 private:
     struct Connection;

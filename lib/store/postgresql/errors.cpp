@@ -4,7 +4,6 @@
 
 #include <tenure/errc.hpp>
 
-#include <algorithm>
 #include <regex>
 
 namespace tenure::postgresql
@@ -45,8 +44,7 @@ std::string text_of(ServerError const& error, Meaning const& meaning)
 
 bool is_refusal(std::string_view code) noexcept
 {
-    if (code == "40001" || code == "40P01" || code == "40000" || code == "55P03" || code == "57014" ||
-        code == not_prepared_code)
+    if (code == "40001" || code == "40P01" || code == "55P03" || code == "57014" || code == not_prepared_code)
         return true;
     for (std::string_view const kind : {"22", "23", "53", "54"})
         if (code.starts_with(kind))
@@ -86,27 +84,19 @@ std::optional<net::StreamError> greeting_failure(TransactionReply const& reply, 
             text = "the database has no schema " + schema + " of tenure: " + text;
         return net::StreamError{meaning.fatal ? meaning.code : errc::store_unavailable, std::move(text), meaning.fatal};
     }
-    auto const& results = reply.results;
-    auto const& about = results[results.size() - 2];
+    auto const refused = [](std::string why) { return net::StreamError{errc::wrong_server, std::move(why), true}; };
+    auto const& about = reply.results[reply.results.size() - 2];
     auto const server = about.text(4);
     for (std::string_view const other : {"CockroachDB", "Redshift", "-YB-"})
         if (server.find(other) != std::string_view::npos)
-            return net::StreamError{errc::wrong_server, "not PostgreSQL: " + std::string(server), true};
+            return refused("not PostgreSQL: " + std::string(server));
     if (about.text(3) == "t")
         return net::StreamError{errc::store_unavailable, "the server is a standby, or read-only"};
-    // {protocol, oldest client}
-    auto const version = results.back().text(0);
-    auto const comma = std::min(version.find(','), version.size());
-    auto const oldest =
-        number_from<int>(version.substr(std::min(comma + 1, version.size()), version.size() - comma - 2));
-    if (version.empty() || !oldest || *oldest > protocol)
-        return net::StreamError{
-            errc::wrong_server, "the schema " + schema + " is newer than this program: update the program's tenure",
-            true};
-    if (number_from<int>(version.substr(1, comma - 1)).value_or(0) < protocol)
-        return net::StreamError{
-            errc::wrong_server,
-            "the schema " + schema + " is older than this program: let its owner run: tenure init URL", true};
+    auto const& version = reply.results.back();
+    if (version.number(1).value_or(protocol + 1) > protocol)
+        return refused("the schema " + schema + " is newer than this program: update the program's tenure");
+    if (version.number(0).value_or(0) < protocol)
+        return refused("the schema " + schema + " is older than this program: let its owner run: tenure init URL");
     return std::nullopt;
 }
 

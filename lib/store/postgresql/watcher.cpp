@@ -258,7 +258,7 @@ void Watcher::refresh()
         return gone;
     });
     if (line_ != nullptr && !forgetting.empty())
-        line_->send(forgetting, [](TransactionReply const&) {});
+        line_->send(std::move(forgetting), [](TransactionReply const&) {});
     if (auto const names = names_if([](Watched const& watched) { return watched.in_force; }); !names.empty())
         mark(names);
     if (!watched_.entries().empty())

@@ -289,27 +289,3 @@ TEST_CASE("a missing schema and missing rights say what to do", "[postgresql]")
     CHECK(as_worker.code_of("SELECT * FROM tenure.lease") == "42501");
     CHECK(as_worker.code_of("UPDATE tenure.lease SET owner = ''") == "42501");
 }
-
-TEST_CASE("waiters behind a pooler poll, unless the server itself is named", "[postgresql]")
-{
-    require_pgbouncer();
-    Database database;
-    PgBouncer const pooler(database.server.port());
-    auto config = Database::config(pooler.port());
-    std::vector<WatchEvent> events;
-    std::unique_ptr<Watch> watch;
-    auto const watch_with = [&](Client& client) {
-        client.on_strand([&] {
-            watch = client.backend().watch(
-                named_key("key"), WatchAs::waiter, [&](WatchEvent event) { events.push_back(event); });
-        });
-        client.run_until([&] { return !events.empty(); });
-        client.on_strand([&] { watch.reset(); });
-        return std::exchange(events, {}).front();
-    };
-    Client polling(Database::connect(config));
-    CHECK(watch_with(polling) == WatchEvent::unavailable);
-    config.listen = Endpoint{"127.0.0.1", database.server.port()};
-    Client listening(Database::connect(config));
-    CHECK(watch_with(listening) == WatchEvent::in_force);
-}

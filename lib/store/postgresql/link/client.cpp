@@ -78,13 +78,12 @@ void Client::send(Query query, OutcomeHandler handler)
         want_connection();
         return;
     }
-    for (auto const& value : query.statement.values)
-        if (value && !is_utf8(*value)) {
-            answer_later(
-                std::move(handler),
-                Failure::refused(errc::store_refused, where() + ": keys and owners must be UTF-8 without NUL", true));
-            return;
-        }
+    if (!std::ranges::all_of(query.statement.values, [](auto const& value) { return !value || is_utf8(*value); })) {
+        answer_later(
+            std::move(handler),
+            Failure::refused(errc::store_refused, where() + ": keys and owners must be UTF-8 without NUL", true));
+        return;
+    }
     if (query.not_after.at() != Instant::max())
         timer_.by(query.not_after.at(), weak_from_this(), &Client::tick);
     queue_[static_cast<std::size_t>(query.line)].push_back({std::move(query), std::move(handler)});
@@ -200,8 +199,8 @@ void Client::write(Entries entries, Instant now)
     }
     ++under_way_;
     current_->send(
-        statements, [weak = weak_from_this(), connection = current_, entries = std::move(entries),
-                     now](TransactionReply&& reply) mutable {
+        std::move(statements), [weak = weak_from_this(), connection = current_, entries = std::move(entries),
+                                now](TransactionReply&& reply) mutable {
             if (auto const self = weak.lock())
                 self->answered(connection, std::move(entries), now, std::move(reply));
             else

@@ -176,8 +176,8 @@ void Connection::greet()
     if (config_->create)
         statements.push_back({install_statement(config_->schema, config_->roles)});
     statements.push_back({std::string(greeting)});
-    statements.push_back({in_schema("SELECT tenure.version()", config_->schema)});
-    send(statements, [weak = weak_from_this()](TransactionReply&& reply) {
+    statements.push_back({in_schema("SELECT v[1], v[2] FROM tenure.version() v", config_->schema)});
+    send(std::move(statements), [weak = weak_from_this()](TransactionReply&& reply) {
         if (auto const self = weak.lock(); self != nullptr && self->state_ == State::connecting && !reply.lost)
             self->greeted(reply);
     });
@@ -192,7 +192,7 @@ void Connection::greeted(TransactionReply const& reply)
     auto const& about = reply.results[reply.results.size() - 2];
     session_.pid = about.text(0);
     session_.started = about.text(1);
-    brackets_ = about.text(2) != "read committed";
+    sets_isolation_ = about.text(2) != "read committed";
     pooled_ = session_.pid != std::to_string(PQbackendPID(pg_));
     limit_.cancel();
     state_ = State::ready;
@@ -215,7 +215,7 @@ void Connection::prepare()
         statements.push_back({"PREPARE " + name + " AS " + text});
         names.emplace(text, name);
     }
-    send(statements, [weak = weak_from_this(), names = std::move(names)](TransactionReply&& reply) mutable {
+    send(std::move(statements), [weak = weak_from_this(), names = std::move(names)](TransactionReply&& reply) mutable {
         if (auto const self = weak.lock(); self != nullptr && !reply.error && !reply.lost)
             self->prepared_ = std::move(names);
     });
@@ -234,21 +234,25 @@ bool Connection::put(Statement const& statement)
     return PQsendQueryParams(pg_, statement.text.c_str(), count, nullptr, values.data(), nullptr, nullptr, 0) == 1;
 }
 
-void Connection::send(std::vector<Statement> const& statements, TransactionHandler handler)
+void Connection::send(std::vector<Statement> statements, TransactionHandler handler)
 {
-    bool good = pg_ != nullptr && fork_generation_ == fork_generation();
     if (pending_.empty())
         last_progress_ = runtime_->now();
-    if (brackets_)
-        good = good && put({"BEGIN ISOLATION LEVEL READ COMMITTED"});
-    for (auto const& statement : statements)
+    if (sets_isolation_)
+        statements.insert(statements.begin(), {"SET transaction_isolation = 'read committed'"});
+    if (pooled_)
+        statements.push_back({"SELECT " + std::to_string(runtime_->random())});
+    pending_.push_back({std::move(handler), std::move(statements)});
+    if (!pooled_ || pending_.size() == 1)
+        write(pending_.back());
+}
+
+void Connection::write(Pending const& next)
+{
+    bool good = pg_ != nullptr && fork_generation_ == fork_generation();
+    for (auto const& statement : next.statements)
         good = good && put(statement);
-    good = good && PQpipelineSync(pg_) == 1;
-    // an error leaves the transaction open: then COMMIT is answered ROLLBACK
-    if (brackets_)
-        good = good && put({"COMMIT"}) && PQpipelineSync(pg_) == 1;
-    pending_.push_back({std::move(handler), brackets_ ? 2 : 1});
-    if (good)
+    if (good && PQpipelineSync(pg_) == 1)
         flush();
     else
         runtime_->post([weak = weak_from_this(), why = line_of(PQerrorMessage(pg_))] {
@@ -268,22 +272,22 @@ std::vector<Connection::Pending> Connection::take_results()
 {
     std::vector<Pending> finished;
     // null: the end of one statement's results; twice in a row: nothing is left
-    for (int ends = 0; !pending_.empty() && ends < 2 && PQisBusy(pg_) == 0;) {
+    for (int ends = 0; !pending_.empty() && farewell_.empty() && ends < 2 && PQisBusy(pg_) == 0;) {
         auto* const raw = PQgetResult(pg_);
         ends = raw == nullptr ? ends + 1 : 0;
         if (raw == nullptr)
             continue;
         Result result(raw);
-        auto& [handler, syncs, reply] = pending_.front();
+        auto& reply = pending_.front().reply;
         auto const status = result.status();
         if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
             reply.results.push_back(std::move(result));
         } else if (status == PGRES_PIPELINE_SYNC) {
-            if (--syncs == 0) {
-                finish(pending_.front());
-                finished.push_back(std::move(pending_.front()));
-                pending_.pop_front();
-            }
+            finish(pending_.front());
+            finished.push_back(std::move(pending_.front()));
+            pending_.pop_front();
+            if (pooled_ && !pending_.empty())
+                write(pending_.front());
         } else if (status != PGRES_PIPELINE_ABORTED) {
             reply.error = {
                 std::string(Result::error_field(raw, PG_DIAG_SQLSTATE)),
@@ -299,16 +303,23 @@ std::vector<Connection::Pending> Connection::take_results()
     return finished;
 }
 
-/** Looks at the results of BEGIN and COMMIT. */
-void Connection::finish(Pending& pending) const
+/** Removes the results of what `send` has added. */
+void Connection::finish(Pending& pending)
 {
-    auto& reply = pending.reply;
-    if (!brackets_ || reply.error)
+    auto& [handler, statements, reply] = pending;
+    if (reply.error)
         return;
-    if (reply.results.back().tag() != "COMMIT")
-        reply.error = {"40000", "the server rolled the transaction back"};
-    reply.results.pop_back();
-    reply.results.erase(reply.results.begin());
+    auto& results = reply.results;
+    if (results.size() != statements.size() ||
+        (pooled_ && "SELECT " + std::string(results.back().text(0)) != statements.back().text)) {
+        farewell_ = "the answers are not those to the requests";
+        reply.lost = {errc::protocol_error, farewell_};
+        return;
+    }
+    if (pooled_)
+        results.pop_back();
+    if (sets_isolation_)
+        results.erase(results.begin());
 }
 
 /** libpq calls it while it reads the answer to the Sync of the first pending transaction. */
@@ -372,7 +383,7 @@ void Connection::on_event(bool writable)
     }
     if (pg_ == nullptr)
         return;
-    if (!alive || PQstatus(pg_) == CONNECTION_BAD || (!farewell_.empty() && state_ == State::connecting))
+    if (!alive || PQstatus(pg_) == CONNECTION_BAD || !farewell_.empty())
         lose({errc::store_unavailable, farewell_.empty() ? line_of(PQerrorMessage(pg_)) : farewell_});
     else
         wait(false);

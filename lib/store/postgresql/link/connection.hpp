@@ -59,7 +59,6 @@ public:
     {
         return number_from<std::int64_t>(text(column, row));
     }
-    [[nodiscard]] std::string_view tag() const noexcept { return PQcmdStatus(result_.get()); }
     [[nodiscard]] static std::string_view error_field(PGresult const* result, int field) noexcept
     {
         char const* const value = PQresultErrorField(result, field);
@@ -116,7 +115,9 @@ protected:
 
 /** A connection of libpq in pipeline mode. Used once; everything runs on the strand.
  *
- *  Transactions are answered in their order. libpq does not bound the size of a reply. */
+ *  Transactions are answered in their order. Behind a pooler only one is under way, and its last statement returns a
+ *  number of its own: when a client is lost between two answers, PgBouncer (seen with 1.18) hands the second one to
+ *  another client. libpq does not bound the size of a reply. */
 class Connection : public std::enable_shared_from_this<Connection>
 {
 public:
@@ -130,7 +131,7 @@ public:
 
     void open(std::weak_ptr<ConnectionOwner> owner);
     /** Sends statements that take effect together. The handler is never called inside this call. */
-    void send(std::vector<Statement> const& statements, TransactionHandler handler);
+    void send(std::vector<Statement> statements, TransactionHandler handler);
     /** Ends it, without an event: pending transactions are answered as lost for this reason. */
     void close(net::StreamError const& why) noexcept;
 
@@ -146,8 +147,7 @@ private:
     enum class State { connecting, ready, closed };
     struct Pending {
         TransactionHandler handler;
-        /// answers to Sync that are still to come
-        int syncs = 1;
+        std::vector<Statement> statements;
         TransactionReply reply = {};
     };
 
@@ -157,12 +157,13 @@ private:
     void greet();
     void greeted(TransactionReply const& reply);
     void prepare();
+    void write(Pending const& next);
     [[nodiscard]] bool put(Statement const& statement);
     void wait(bool for_writing);
     void on_event(bool writable);
     void flush();
     [[nodiscard]] std::vector<Pending> take_results();
-    void finish(Pending& pending) const;
+    void finish(Pending& pending);
     static void on_notice(void* self, PGresult const* notice);
     void lose(net::StreamError const& error);
     void release_descriptor() noexcept;
@@ -191,8 +192,8 @@ private:
     bool pooled_ = false;
     /// names of the statements that this session has prepared
     std::map<std::string, std::string, std::less<>> prepared_;
-    /// the session's own isolation level does not fit: BEGIN and COMMIT stand around each transaction
-    bool brackets_ = false;
+    /// the default of the session does not fit
+    bool sets_isolation_ = false;
     /// why the server ends the connection
     std::string farewell_;
     Timer limit_;
