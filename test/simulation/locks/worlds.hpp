@@ -8,8 +8,9 @@
 namespace tenure::simulation
 {
 
-/** Two processes with two holders each, which acquire two re-entrant locks, end and cancel at random in virtual time,
- * while keys are removed and overwritten, and the store is unavailable, slow or loses its replies. */
+/** Two processes with two holders each, which acquire two re-entrant locks and both sides of a read-write lock, end and
+ * cancel at random in virtual time, also while their threads overtake each other. Meanwhile keys are removed and
+ * overwritten, and each process's connection to the store is unavailable, slow or loses messages. */
 [[nodiscard]] SmallOutcome run_reentrant_world(std::uint64_t seed);
 
 /** Three processes with two workers each, which acquire one to five of five keys together, in any order of names, hold
