@@ -92,14 +92,25 @@ Acquire acquire_from(tenure::Store const& store, std::string const& key, std::st
     throw std::runtime_error("unknown kind " + std::string(kind));
 }
 
+/** A context that runs on a thread of its own. A failure stops it, whatever is under way. */
+struct Loop {
+    Loop() = default;
+    Loop(Loop const&) = delete;
+    Loop& operator=(Loop const&) = delete;
+    ~Loop() { context.stop(); }
+
+    asio::io_context context;
+    asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
+    /// joined first
+    std::jthread thread{[this] { context.run(); }};
+};
+
 void contend(char** argument)
 {
     if (!tenure::mutants::activate(argument[6]))
         throw std::runtime_error("no such planted bug");
-    asio::io_context context;
-    auto const work = asio::make_work_guard(context);
-    std::jthread const loop([&] { context.run(); });
-    auto const store = tenure::open_store(context.get_executor(), argument[1]);
+    Loop loop;
+    auto const store = tenure::open_store(loop.context.get_executor(), argument[1]);
     std::string_view const kind = argument[3];
     auto const acquire = acquire_from(store, argument[2], kind);
     Marks const marks(argument[4], argument[5], kind == "reader");
