@@ -20,6 +20,7 @@
 #include <exception>
 #include <functional>
 #include <random>
+#include <ratio>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -92,6 +93,17 @@ Acquire acquire_from(tenure::Store const& store, std::string const& key, std::st
     throw std::runtime_error("unknown kind " + std::string(kind));
 }
 
+/** The others of this store, and those that begin anew, are no slower. Half of the pauses end for all contenders at the
+ *  same instant, when they often find the key free. */
+void pause(std::minstd_rand& random)
+{
+    using Beat = std::chrono::duration<std::int64_t, std::ratio<32, 1000>>;
+    if (random() % 2 == 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds{random() % 3});
+    else
+        std::this_thread::sleep_until(std::chrono::ceil<Beat>(std::chrono::steady_clock::now()));
+}
+
 /** A context that runs on a thread of its own. A failure stops it, whatever is under way. */
 struct Loop {
     Loop() = default;
@@ -119,8 +131,7 @@ void contend(char** argument)
         auto lease = acquire();
         marks.hold(std::chrono::milliseconds{1 + random() % 5}, kind == "plain" ? lease.fencing_token() : 0);
         (void)lease.async_release(asio::use_future).get();
-        // the others of this store, and those that begin anew, are no slower
-        std::this_thread::sleep_for(std::chrono::milliseconds{random() % 3});
+        pause(random);
     }
 }
 
