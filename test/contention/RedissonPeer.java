@@ -16,6 +16,7 @@ public class RedissonPeer {
         RFencedLock fenced = arguments[2].equals("fenced") ? client.getFencedLock(arguments[1]) : null;
         RLock lock = fenced != null ? fenced : client.getLock(arguments[1]);
         Random random = new Random();
+        boolean lost = false;
         long end = System.nanoTime() + Long.parseLong(arguments[3]) * 1_000_000_000L;
         try (FileWriter marks = new FileWriter(arguments[4], true)) {
             while (System.nanoTime() < end) {
@@ -26,10 +27,16 @@ public class RedissonPeer {
                 Thread.sleep(1 + random.nextInt(5));
                 marks.write("redisson out " + System.nanoTime() + " 0 " + token + "\n");
                 marks.flush();
-                lock.unlock();
+                try {
+                    lock.unlock();
+                } catch (IllegalMonitorStateException removed) {
+                    lost = true;
+                }
             }
         }
         client.shutdown();
-        System.exit(0);
+        if (lost)
+            System.err.println("a lock was removed while it was held");
+        System.exit(lost ? 1 : 0);
     }
 }

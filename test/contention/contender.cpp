@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // One contender for a key that another program also takes, until it is stopped.
-//   contender URL KEY KIND MARKS NAME MUTANT     KIND: fair, reader, writer, permit, plain, unfenced
+//   contender URL KEY KIND MARKS NAME MUTANT     KIND: fair, reader, writer, permit, plain, unfenced, late
 //   contender hold MARKS NAME MILLISECONDS       the command that the lock program of another project runs
 // It writes the file of marks that marks.hpp describes.
 #include "mutants/mutants.hpp"
@@ -74,9 +74,12 @@ private:
 
 using Acquire = std::function<tenure::Lease()>;
 
+constexpr auto ttl = 5s;
+/// of the kind "late"
+constexpr auto short_ttl = 2s;
+
 Acquire acquire_from(tenure::Store const& store, std::string const& key, std::string_view kind)
 {
-    constexpr auto ttl = 5s;
     auto const with = [](auto lock) {
         return [lock = std::move(lock)] { return lock.async_acquire({.wait = 30s}, asio::use_future).get(); };
     };
@@ -90,6 +93,9 @@ Acquire acquire_from(tenure::Store const& store, std::string const& key, std::st
         return with(tenure::Semaphore(store, {.key = key, .permits = 1, .ttl = ttl}));
     if (kind == "plain" || kind == "unfenced")
         return with(tenure::Lock(store, {.key = key, .ttl = ttl, .lease = {.fencing = kind == "plain"}}));
+    if (kind == "late")
+        return with(tenure::Lock(
+            store, {.key = key, .ttl = short_ttl, .lease = {.renewal = tenure::Renewal::manual, .fencing = false}}));
     throw std::runtime_error("unknown kind " + std::string(kind));
 }
 
@@ -130,6 +136,9 @@ void contend(char** argument)
     for (;;) {
         auto lease = acquire();
         marks.hold(std::chrono::milliseconds{1 + random() % 5}, kind == "plain" ? lease.fencing_token() : 0);
+        // its release finds the key of another holder
+        if (kind == "late" && random() % 64 == 0)
+            std::this_thread::sleep_for(short_ttl + 400ms);
         (void)lease.async_release(asio::use_future).get();
         pause(random);
     }

@@ -182,7 +182,7 @@ public:
     {
         // RLock counts no tokens
         return kind_ == "fenced" ? std::vector<std::string>{"plain", "plain", "plain"}
-                                 : std::vector<std::string>{"unfenced", "unfenced", "unfenced"};
+                                 : std::vector<std::string>{"unfenced", "unfenced", "late"};
     }
     std::string name() const override { return "redisson"; }
 
