@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -358,6 +359,49 @@ TEST_CASE("a full file system refuses new keys, and costs no lease", "[full]")
     if (WEXITSTATUS(status) == 4)
         SKIP("may not mount");
     CHECK(status == 0);
+}
+
+TEST_CASE("a process that sees another boot ID is refused while others use the directory", "[directory]")
+{
+    // in a process of its own, because it changes what it has mounted
+    ScratchDirectory const scratch{in_memory};
+    std::ofstream(scratch.file("id")) << "00000000-0000-4000-8000-000000000000\n";
+    auto const path = scratch.file("store");
+    auto const child = ::fork();
+    if (child == 0) {
+        try {
+            auto const range = named_key("lock");
+            auto before = client_of(path);
+            auto const held = take(*before, range, 1);
+            bool const mounted =
+                ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                ::mount(scratch.file("id").c_str(), "/proc/sys/kernel/random/boot_id", nullptr, MS_BIND, nullptr) == 0;
+            if (!mounted)
+                ::_exit(4);
+            auto const refusal = expect<Failure>(client_of(path)->claim(range, owner(2)));
+            bool const told = refusal.error == errc::wrong_server && refusal.fatal &&
+                              refusal.detail.find("boot_id") != std::string::npos;
+            expect<Renewed>(before->renew(held, 10s));
+            before.reset();
+            // its keys are kept until their end, although its store is closed
+            bool const kept = !expect<Failure>(client_of(path)->claim(range, owner(2))).detail.empty();
+            ::_exit(told && kept ? 0 : 1);
+        } catch (std::exception const& error) {
+            std::cerr << error.what() << '\n';
+        }
+        ::_exit(1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (WEXITSTATUS(status) == 4)
+        SKIP("may not mount");
+    CHECK(status == 0);
+    // no process is left that sees the other ID: as after a boot, its folder is deleted
+    auto const folders = [&] { return std::distance(fs::directory_iterator(path), fs::directory_iterator()); };
+    CHECK(folders() == 2);
+    auto const after = client_of(path);
+    expect<Granted>(after->claim(named_key("lock"), owner(3)));
+    CHECK(folders() == 1);
 }
 
 TEST_CASE("tokens rise and leases live on when the wall clock is set back or ahead", "[clock]")

@@ -6,11 +6,13 @@
 
 #include <tenure/errc.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace tenure::file
@@ -65,9 +67,28 @@ Directory::Directory(FileConfig const& config)
     , holders(open_folder(boot, "holders"))
     , wake(open_folder(boot, "wake"))
 {
-    for (auto const& name : self.names())
-        if (std::error_code ignored; name.starts_with("v1-") && name != boot_name)
-            std::filesystem::remove_all(path + "/" + name, ignored);
+}
+
+void Directory::clear_other_boots() const
+{
+    for (auto const& name : self.names()) {
+        if (!name.starts_with("v1-") || name == boot_name)
+            continue;
+        // A lock does not outlive its boot: a process that has one lives now, and sees another ID of this boot.
+        auto const folder = self.open(name, O_RDONLY | O_DIRECTORY);
+        auto const others = folder ? folder.open("holders", O_RDONLY | O_DIRECTORY) : Descriptor();
+        auto const is_alive = [&](auto const& holder) {
+            auto const file = others.open(holder, O_RDONLY);
+            return file && file.locked_elsewhere();
+        };
+        if (others && std::ranges::any_of(others.names(), is_alive))
+            throw std::runtime_error(
+                path +
+                " is in use by a process that sees another boot ID: mounts of /proc in a container differ; show all " +
+                "processes the same /proc/sys/kernel/random/boot_id, or name another directory");
+        std::error_code ignored;
+        std::filesystem::remove_all(path + "/" + name, ignored);
+    }
 }
 
 bool Directory::is_same() const noexcept

@@ -20,8 +20,13 @@ namespace tenure::file
 class Directory : public SharedDirectory
 {
 public:
-    /** Opens the folders, and makes those that are missing. Deletes those of earlier boots, whose keys are free. */
+    /** Opens the folders, and makes those that are missing. */
     explicit Directory(FileConfig const& config);
+
+    /** Deletes the folders of earlier boots, whose keys are free. Call it once this process has a holder file: of two
+     *  that see different IDs of this boot, the later one finds the other.
+     *  @throws std::runtime_error if there is another one */
+    void clear_other_boots() const;
 
     /** False: the directory was deleted or replaced, so that other processes use other files. */
     [[nodiscard]] bool is_same() const noexcept;

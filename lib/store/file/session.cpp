@@ -71,6 +71,12 @@ Session::Session(FileConfig const& config, std::shared_ptr<Runtime> of)
     , directory(config)
     , holder(std::make_shared<OwnHolder>(directory.folders(), *runtime))
 {
+    try {
+        directory.clear_other_boots();
+    } catch (...) {
+        directory.folders().remove(holder->id.text());
+        throw;
+    }
 }
 
 void Session::close() noexcept
