@@ -101,7 +101,30 @@ def run_unit(unit, stand, tool):
         seen.append(f"slot {slot}: held at each of {checks} looks; {'stopped' if last else 'killed'}, then {'free' if freed else 'taken'}")
         if freed != last:
             raise AssertionError(seen)
+    successes = re.search(r"^SuccessExitStatus=(.*)$", unit.read_text(), re.M)[1].split()
+    if str(main_process.returncode) not in successes:
+        raise AssertionError(f"exit code {main_process.returncode} after a stop: the unit would be failed")
     print("\n".join(seen))
+
+
+def lose(unit, stand, tool, operations):
+    """The pattern of the documentation finds the line of a loss in the log, and nothing before."""
+    pattern = re.search(r"journalctl .*-g '([^']+)'", operations.read_text())[1]
+    works = stand.directory / "evicted"
+    worker = ["sh", "-c", f'echo "$TENURE_SLOT" > {works}.new; mv {works}.new {works}; exec sleep 600']
+    command = command_of(unit, tool, free_port(), worker)
+    process = stand.start("evicted", *command)
+    eventually("the worker runs", works.exists, 30)
+    if re.search(pattern, stand.log("evicted")):
+        raise AssertionError(f"{pattern!r} finds a loss that has not happened")
+    slot = works.read_text().strip()
+    words = [str(tool), "evict", "--store", stand.store, "--pool", "worker:", "--size", "16", "--slot", slot, "--yes"]
+    subprocess.run(words, capture_output=True, check=True)
+    process.wait(10)
+    found = [line for line in stand.log("evicted").splitlines() if re.search(pattern, line)]
+    print(f"exit code {process.returncode}; {pattern!r} finds:", *found, sep="\n")
+    if process.returncode != 79 or len(found) != 1:
+        raise AssertionError(stand.log("evicted"))
 
 
 def systemd(tool, source):
@@ -113,6 +136,7 @@ def systemd(tool, source):
         check_security(unit.with_name("tenure-exporter.service"))
         stand.start_redis()
         run_unit(unit, stand, tool)
+        lose(unit, stand, tool, source / "docs/users/operations.md")
 
 
 def schemas(source):
