@@ -48,6 +48,8 @@ if(TENURE_BUILD_TOOL)
   set(CPACK_DEBIAN_TENURE_TOOL_PACKAGE_NAME tenure)
   set(CPACK_DEBIAN_TENURE_TOOL_PACKAGE_SECTION utils)
   set(CPACK_DEBIAN_TENURE_TOOL_PACKAGE_SHLIBDEPS ON)
+  # what a store with TLS is trusted by
+  set(CPACK_DEBIAN_TENURE_TOOL_PACKAGE_RECOMMENDS "ca-certificates")
   set(CPACK_DEBIAN_TENURE_TOOL_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/packaging/debian/postinst"
                                                      "${PROJECT_SOURCE_DIR}/packaging/debian/postrm")
   set(CPACK_DEBIAN_TENURE_TOOL_DESCRIPTION
