@@ -114,7 +114,7 @@ Reply RedisServer::lpop(Words const& words)
     auto const range = range_of_line(words[1]);
     for (; count > 0 && !list.empty(); --count) {
         if (range)
-            ++now_.freed.at(static_cast<std::size_t>(*range)).popped;
+            look_at_popped(*range, list.front());
         popped.elements.push_back(Reply::bulk(std::move(list.front())));
         list.pop_front();
     }

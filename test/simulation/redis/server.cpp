@@ -187,38 +187,39 @@ void RedisServer::note_kind(Session& session, Words const& words)
             releases(words[at], words.at(values));
 }
 
-RedisServer::Execution::Freed& RedisServer::freed_for(RangeId range)
+void RedisServer::look_at_popped(RangeId range, std::string const& name)
 {
-    return (publishes_in_scripts() ? now_.freed : unpublished_).at(static_cast<std::size_t>(range));
+    auto const at = static_cast<std::size_t>(range);
+    auto& freed = now_.freed.at(at);
+    auto const number = freed.popped++;
+    if (number >= freed.owners.size())
+        return;
+    ++unpublished_.at(at);
+    // the reply to the request that freed the key has it, even if the client publishes the name later. Keys that were
+    // freed while the line was empty have no name
+    auto const& names = names_.at(at);
+    if (auto const found = names.find(name); found != names.end() && !is_of(*now_.session, found->second))
+        now_.effects.push_back({Effect::Kind::named_another, range, freed.owners[number], 0, 0});
 }
 
-void RedisServer::look_at_named(RangeId range, std::vector<Place> const& named)
+void RedisServer::look_at_named(RangeId range, std::size_t count)
 {
-    auto& freed = freed_for(range);
-    for (auto const& one : named) {
-        if (freed.named == freed.owners.size()) {
-            // it asks at once, once: before a key is free in vain
-            world().checker.violate(
-                Rule::l1,
-                "a waiter is named for " + std::string(name_of(range)) + ", and no key was freed for it before");
-            return;
-        }
-        auto const owner = freed.owners[freed.named++];
-        if (one.process != now_.session->process || one.life != now_.session->life)
-            now_.effects.push_back({Effect::Kind::named_another, range, owner, 0, 0});
-    }
+    auto const at = static_cast<std::size_t>(range);
+    now_.freed.at(at).named += count;
+    auto& unpublished = unpublished_.at(at);
+    if (count > unpublished)
+        // it asks at once, once: before a key is free in vain
+        world().checker.violate(
+            Rule::l1, "a waiter is named for " + std::string(name_of(range)) + ", and no key was freed for it before");
+    unpublished -= std::min(count, unpublished);
 }
 
 void RedisServer::look_at_freed()
 {
+    // the client publishes what was popped, unless it dies before
+    if (!publishes_in_scripts())
+        return;
     for (auto const range : {RangeId::job, RangeId::plain, RangeId::slots}) {
-        if (!publishes_in_scripts()) {
-            // the client publishes what was popped, unless it dies before
-            auto& freed = now_.freed.at(static_cast<std::size_t>(range));
-            auto& owners = unpublished_.at(static_cast<std::size_t>(range)).owners;
-            owners.insert(owners.end(), freed.owners.begin(), freed.owners.end());
-            continue;
-        }
         // polls would hide a missing notification
         auto const& freed = now_.freed.at(static_cast<std::size_t>(range));
         if (freed.named < freed.popped || (freed.named < freed.owners.size() && !line(range).empty()))

@@ -149,10 +149,14 @@ private:
     {
         return settings_.strictness != Strictness::publish && settings_.strictness != Strictness::text;
     }
-    /// the keys for which names may be published now
-    [[nodiscard]] Execution::Freed& freed_for(RangeId range);
-    /// these names are published
-    void look_at_named(RangeId range, std::vector<Place> const& named);
+    [[nodiscard]] static bool is_of(Session const& session, Place const& place) noexcept
+    {
+        return place.process == session.process && place.life == session.life;
+    }
+    /// this name leaves the line
+    void look_at_popped(RangeId range, std::string const& name);
+    /// this number of names is published
+    void look_at_named(RangeId range, std::size_t count);
     /// a request is done
     void look_at_freed();
     // transactions (transactions.cpp)
@@ -233,8 +237,8 @@ private:
     /// KEYS of the script that runs now
     std::span<std::string const> declared_;
     Execution now_;
-    /// of earlier requests, where scripts do not publish
-    std::array<Execution::Freed, range_count> unpublished_{};
+    /// how many names have left the line for a freed key, and no message has named them
+    std::array<std::size_t, range_count> unpublished_{};
     Refusal refusal_ = Refusal::misconf;
 };
 

@@ -135,7 +135,7 @@ Reply RedisServer::publish(Words const& words)
     auto const range = range_of_channel(words[1]);
     auto const named = range ? named_by(words[2], *range) : std::vector<Place>();
     if (range)
-        look_at_named(*range, named);
+        look_at_named(*range, named.size());
     std::int64_t count = 0;
     auto const message =
         Reply::list(Reply::Kind::push, {Reply::bulk("message"), Reply::bulk(words[1]), Reply::bulk(words[2])});
@@ -146,9 +146,8 @@ Reply RedisServer::publish(Words const& words)
         std::string out;
         message.append_to(out, session.protocol);
         Effects effects;
-        bool const its_turn = named.empty() || std::ranges::any_of(named, [&session](Place const& one) {
-                                  return one.process == session.process && one.life == session.life;
-                              });
+        bool const its_turn =
+            named.empty() || std::ranges::any_of(named, [&session](Place const& one) { return is_of(session, one); });
         if (range)
             effects.push_back({its_turn ? Effect::Kind::hint : Effect::Kind::others_named, *range, 0, 0, 0});
         network_.reply(connection, out, std::move(effects));
