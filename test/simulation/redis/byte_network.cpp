@@ -318,8 +318,8 @@ void ByteNetwork::cut_short(ConnectionId id)
 void ByteNetwork::close(ConnectionId id) noexcept
 {
     auto& connection = at(id);
-    // until now
-    if (hangs_in_login(connection))
+    // until now: what is late was under way when it was given up
+    if (hangs_in_login(connection) || is_late(connection))
         trouble(connection.process);
     if (std::exchange(connection.socket, nullptr) == nullptr)
         return;
