@@ -117,6 +117,8 @@ public:
     /** The process was told that the store does not know a script that it called by its name; the call was handed over
      * at `written`. */
     void told_unknown_script(Process& process, std::uint64_t script, Ns written);
+    /** Something that the process asked takes another round trip through no fault of the network. */
+    void slowed(Process const& process);
     /** The store has lost its scripts. */
     void scripts_forgotten() { unknown_scripts_.clear(); }
     /** Something about this owner was asked, or ended. */
@@ -246,7 +248,7 @@ private:
     std::array<bool, key_count> fence_lost_{};
     std::array<std::array<Waiting, range_count>, most_processes> waiting_{};
     std::map<std::pair<ProcessId, std::uint64_t>, UnknownScript> unknown_scripts_;
-    /// when something that it asked last took a second round trip through no fault of the network
+    /// when something that it asked last took another round trip through no fault of the network
     std::array<Ns, most_processes> slowed_{};
     Ns next_sweep_ = 0;
     std::array<Ns, key_count> free_since_{};

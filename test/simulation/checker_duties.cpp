@@ -297,9 +297,14 @@ void Checker::claims(Process& process, Message const& message)
     }
 }
 
-void Checker::told_unknown_script(Process& process, std::uint64_t script, Ns written)
+void Checker::slowed(Process const& process)
 {
     slowed_[process.id()] = world_.now();
+}
+
+void Checker::told_unknown_script(Process& process, std::uint64_t script, Ns written)
+{
+    slowed(process);
     // requests under way meanwhile knew nothing of it, and the text that follows may be lost with its connection
     constexpr unsigned most = 3;
     auto& unknown = unknown_scripts_[{process.id(), script}];

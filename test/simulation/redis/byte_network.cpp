@@ -294,6 +294,8 @@ void ByteNetwork::seen(ConnectionId id, std::size_t bytes)
                 world().checker.release_named_another(effect.owner);
             else if (effect.kind == Effect::Kind::unknown_script)
                 world().checker.told_unknown_script(process, effect.owner, effect.written);
+            else if (effect.kind == Effect::Kind::another_trip)
+                world().checker.slowed(process);
             else if (effect.kind == Effect::Kind::login)
                 // clients that waited for a connection may continue from here
                 trouble(connection.process);

@@ -23,7 +23,9 @@ struct Effect {
         /// a step of the login
         login,
         /// a script is not known by its name; `owner` stands for the name
-        unknown_script
+        unknown_script,
+        /// a script has to be sent again, as its text or as another one, on a server that refuses some texts
+        another_trip
     };
     Kind kind{};
     RangeId range{};

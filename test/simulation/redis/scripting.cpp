@@ -35,9 +35,11 @@ std::string sha1_of(std::string_view text)
 
 Reply RedisServer::eval(Words const& words)
 {
-    if (settings_.strictness == Strictness::text && !passes_check(words[1]))
+    if (settings_.strictness == Strictness::text && !passes_check(words[1])) {
+        now_.effects.push_back({Effect::Kind::another_trip, {}, 0, 0, 0});
         return Reply::error("ERR bad lua script for redis cluster, all the keys that the script uses should be passed "
                             "using the KEYS array");
+    }
     auto [sum, is_new] = sums_.try_emplace(words[1]);
     if (is_new)
         sum->second = sha1_of(words[1]);
@@ -50,7 +52,9 @@ Reply RedisServer::evalsha(Words const& words)
     auto const found = scripts_.find(words[1]);
     if (found == scripts_.end()) {
         // a script whose text is refused is unknown for ever
-        if (settings_.strictness != Strictness::text)
+        if (settings_.strictness == Strictness::text)
+            now_.effects.push_back({Effect::Kind::another_trip, {}, 0, 0, 0});
+        else
             now_.effects.push_back({Effect::Kind::unknown_script, {}, owner_id(words[1]), 0, now_.written});
         return Reply::error("NOSCRIPT No matching script. Please use EVAL.");
     }
