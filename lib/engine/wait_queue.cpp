@@ -206,7 +206,7 @@ void Turn::answered(Waits place, ClaimReply const& reply)
         if (auto const queue = queues_.find(*range_))
             queue->carry_out(queue->machine.granted(queue->is_head(waiter_)));
     } else if (queue_ && std::holds_alternative<Busy>(reply)) {
-        queue_->carry_out(queue_->machine.placed());
+        queue_->carry_out(queue_->machine.placed(queues_.now()));
     } else if (queue_) {
         queue_->machine.claim_failed(place);
     }

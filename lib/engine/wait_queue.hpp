@@ -95,6 +95,7 @@ public:
     void claim_took(Clock::duration time) noexcept { grace_.claim_took(time); }
 
     [[nodiscard]] std::uint64_t random() const { return runtime_->random(); }
+    [[nodiscard]] Instant now() const { return runtime_->now(); }
 
     // -- this store's own releases --
 

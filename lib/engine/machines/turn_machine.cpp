@@ -59,8 +59,11 @@ void TurnMachine::note_release(Head head, Instant now) noexcept
 
 TurnMachine::Step TurnMachine::named(Head head, Instant now)
 {
-    // a pending claim may find the keys held after the name left the line, and add it again
-    place_may_stay_ = place_may_stay_ || head.asks;
+    // A pending claim may find the keys held after the name left the line, and add it again. The answer to such a claim
+    // may also come before this news, because the two come on different ways.
+    bool const just_placed = placed_again_ && now < grace_.over_at(*placed_again_, 0);
+    place_may_stay_ = place_may_stay_ || head.asks || just_placed;
+    forget_place();
     // kept for the next head; a head with a pending claim asks again after the answer
     named_ = head.exists;
     if (!head.exists)
@@ -94,6 +97,20 @@ backend::Waits TurnMachine::next_place()
     return std::exchange(named_, false) ? backend::Waits::in_front : backend::Waits::in_line;
 }
 
+TurnMachine::Step TurnMachine::placed(Instant now) noexcept
+{
+    // the first one has only taken the place of which the next news tells
+    if (std::exchange(placed_, true))
+        placed_again_ = now;
+    return {.leave_line = !lines_up()};
+}
+
+void TurnMachine::forget_place() noexcept
+{
+    placed_ = false;
+    placed_again_.reset();
+}
+
 void TurnMachine::found_held(Instant sent) noexcept
 {
     if (freed_at_ && *freed_at_ <= sent)
@@ -112,6 +129,7 @@ bool TurnMachine::named_since(Instant sent) noexcept
 TurnMachine::Step TurnMachine::granted(bool to_head)
 {
     named_ = false;
+    forget_place();
     // The removed name also stood for the head, which claims again and joins the line again.
     return to_head ? Step{} : Step{.claim_at = at_once};
 }

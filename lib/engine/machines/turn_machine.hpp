@@ -42,7 +42,8 @@ private:
  *  7. If a release of this process names others, the head and all later acquisitions hold back for a grace.
  *  8. For two seconds after that, a new acquisition waits a grace for the pending releases of this process.
  *  9. A grant takes the store out of the line, so the head claims again if another waiter got the key.
- * 10. A place may stay behind if a waiter gives up while others wait, or the store is named while a claim is pending.
+ * 10. A place may stay behind if a waiter gives up while others wait, or the store is named while a claim is pending,
+ *      or less than a grace after a claim found it in line again.
  * 11. A new head claims at once, or at the end of the grace. */
 class TurnMachine
 {
@@ -89,7 +90,7 @@ public:
     /** A claim with this place has failed. */
     void claim_failed(backend::Waits place) noexcept { named_ = named_ || place == backend::Waits::in_front; }
     /** A claim with a place has found all keys held: the store stands in line. */
-    [[nodiscard]] Step placed() const { return {.leave_line = !lines_up()}; }
+    [[nodiscard]] Step placed(Instant now) noexcept;
     /** A claim that was sent then has found all keys held: another program took the freed key. */
     void found_held(Instant sent) noexcept;
     /** True if the store was named after this instant, while the head's first claim was pending. */
@@ -128,6 +129,8 @@ private:
     /** A release was notified. */
     void note_release(Head head, Instant now) noexcept;
     [[nodiscard]] Step named(Head head, Instant now);
+    /** The store is no longer in line for earlier claims. */
+    void forget_place() noexcept;
 
     bool keeps_line_;
     /// shared by all ranges of the store
@@ -138,6 +141,9 @@ private:
     bool lined_up_ = false;
     /// see rule 10
     bool place_may_stay_ = false;
+    /// a claim has found all keys held since the last name or grant, and when the last one after it did
+    bool placed_ = false;
+    std::optional<Instant> placed_again_;
     /// a release named this store, and no claim was answered since
     bool named_ = false;
     /// when a release last named this store while it had no head

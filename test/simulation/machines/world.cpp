@@ -247,7 +247,8 @@ private:
             demand(at_once(step.claim_at, now_), "rule 1 of turns: a hint");
             break;
         case WatchEvent::our_turn:
-            may_stay_ = may_stay_ || head_.asks;
+            may_stay_ = may_stay_ || head_.asks || (placed_ > 1 && now_ < grace_.over_at(placed_at_, 0));
+            placed_ = 0;
             named_ = head_.exists;
             demand(at_once(step.claim_at, now_), "rule 3 of turns: the store was named");
             break;
@@ -284,6 +285,7 @@ private:
             bool const to_head = random_.chance(5000);
             auto const step = machine_.granted(to_head);
             named_ = false;
+            placed_ = 0;
             demand(to_head ? !step.claim_at : at_once(step.claim_at, now_), "rule 9 of turns: a grant");
             break;
         }
@@ -292,7 +294,9 @@ private:
             machine_.gave_up(may_stay_);
             break;
         default:
-            demand(machine_.placed().leave_line == !lines_up(), "rule 2 of turns: a place without hints");
+            ++placed_;
+            placed_at_ = now_;
+            demand(machine_.placed(now_).leave_line == !lines_up(), "rule 2 of turns: a place without hints");
         }
     }
 
@@ -339,6 +343,9 @@ private:
     bool lined_up_ = false;
     bool named_ = false;
     bool may_stay_ = false;
+    /// claims that found all keys held since the last name or grant, and when the last one did
+    unsigned placed_ = 0;
+    Instant placed_at_;
     unsigned releases_ = 0;
     Instant held_until_ = Instant::min();
     Instant contended_until_ = Instant::min();

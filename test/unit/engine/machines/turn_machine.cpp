@@ -79,12 +79,12 @@ TEST_CASE("rule 2 of turns: claims stand in line once hints come, and the store 
     {
         turns.line_up();
         CHECK(turns.machine.lined_up());
-        CHECK_FALSE(turns.machine.placed().leave_line);
+        CHECK_FALSE(turns.machine.placed(turn_start).leave_line);
         CHECK(turns.hear(backend::WatchEvent::unavailable, waiting).leave_line);
         CHECK_FALSE(turns.machine.hints_come());
         CHECK(turns.machine.next_place() == backend::Waits::no);
         // a claim that was sent before
-        CHECK(turns.machine.placed().leave_line);
+        CHECK(turns.machine.placed(turn_start).leave_line);
         SECTION("and begin again")
         {
             turns.line_up();
@@ -227,6 +227,35 @@ TEST_CASE("rule 10 of turns: a place may stay if a waiter gives up, or the store
     {
         (void)turns.hear(backend::WatchEvent::our_turn, asking);
         CHECK(turns.machine.place_may_stay());
+    }
+    SECTION("named right after a claim found the place again")
+    {
+        (void)turns.machine.placed(turn_start);
+        (void)turns.machine.placed(turn_start + 90ms);
+        (void)turns.hear(backend::WatchEvent::our_turn, waiting, 99ms);
+        CHECK(turns.machine.place_may_stay());
+    }
+    SECTION("named a grace after that")
+    {
+        (void)turns.machine.placed(turn_start);
+        (void)turns.machine.placed(turn_start + 90ms);
+        (void)turns.hear(backend::WatchEvent::our_turn, waiting, 100ms);
+        CHECK_FALSE(turns.machine.place_may_stay());
+    }
+    SECTION("named right after the claim that took the place")
+    {
+        (void)turns.machine.placed(turn_start);
+        (void)turns.hear(backend::WatchEvent::our_turn, waiting, 1ms);
+        CHECK_FALSE(turns.machine.place_may_stay());
+    }
+    SECTION("a grant takes the store out of the line")
+    {
+        (void)turns.machine.placed(turn_start);
+        (void)turns.machine.placed(turn_start + 1ms);
+        (void)turns.machine.granted(true);
+        (void)turns.machine.placed(turn_start + 2ms);
+        (void)turns.hear(backend::WatchEvent::our_turn, waiting, 3ms);
+        CHECK_FALSE(turns.machine.place_may_stay());
     }
     SECTION("named between claims")
     {
