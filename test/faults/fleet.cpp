@@ -22,10 +22,8 @@ Fleet::Fleet(Setup setup, test::Auditor const& auditor, Ledger& ledger)
     , ledger_(ledger)
     , random_(setup_.seed)
 {
-    for (std::size_t number = 0; number < setup_.urls.size(); ++number) {
-        auto process = start(number);
-        workers_.push_back({std::move(process), {}, false});
-    }
+    for (std::size_t number = 0; number < setup_.urls.size(); ++number)
+        workers_.push_back(Worker{start(number)});
 }
 
 ChildProcess Fleet::start(std::size_t number)
@@ -55,6 +53,13 @@ ChildProcess Fleet::start(std::size_t number)
     return ChildProcess{command};
 }
 
+void Fleet::begin_anew(Worker& worker)
+{
+    worker.process = start(static_cast<std::size_t>(&worker - workers_.data()));
+    worker.started = boottime_ns();
+    worker.ending = false;
+}
+
 void Fleet::turn()
 {
     auto const now = boottime_ns();
@@ -72,8 +77,7 @@ void Fleet::turn()
             text << "worker " << number << " ended by itself: " << status;
             ledger_.breach("S14", text.str());
         }
-        worker.process = start(number);
-        worker.ending = false;
+        begin_anew(worker);
     }
 }
 

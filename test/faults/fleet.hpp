@@ -98,12 +98,14 @@ private:
     };
     struct Worker {
         test::ChildProcess process;
-        std::optional<Pause> pause;
+        std::int64_t started = test::boottime_ns();
+        std::optional<Pause> pause = std::nullopt;
         /// told to end: its end is no mishap
         bool ending = false;
     };
 
     [[nodiscard]] test::ChildProcess start(std::size_t number);
+    void begin_anew(Worker& worker);
     [[nodiscard]] Worker* worker_of(pid_t pid);
     /** All leases that are live now, of processes that run. */
     [[nodiscard]] std::vector<test::Holding> holders();

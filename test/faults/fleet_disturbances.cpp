@@ -135,8 +135,7 @@ void Fleet::wait_for_return(Attack& attack, std::vector<Holding> const& left_beh
 void Fleet::replace(Worker& killed)
 {
     ++counts_.kills;
-    killed.process = start(static_cast<std::size_t>(&killed - workers_.data()));
-    killed.ending = false;
+    begin_anew(killed);
 }
 
 bool Fleet::kill_any(Attack& attack)
@@ -159,7 +158,8 @@ bool Fleet::block_loop(Attack& attack)
 bool Fleet::restart_gently(Attack& attack)
 {
     auto& worker = workers_[attack.random.below(workers_.size())];
-    if (worker.pause || worker.ending)
+    // a process has no handler of the signal at once
+    if (worker.pause || worker.ending || boottime_ns() - worker.started < setup_.arena.ttl_ns())
         return false;
     FaultScope const fault{ledger_, record("worker told to end", worker.process.pid())};
     worker.ending = true;
