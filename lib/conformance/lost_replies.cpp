@@ -30,6 +30,8 @@ struct BadLine {
         // it is another answer that gets lost
         for (auto const& range : {test.lock("lock"), test.pool("pool:", 3)})
             expect<Released>(client->release(test.take(*client, range, 99)));
+        // the announcement behind a release is answered, too
+        expect<Ready>(client->ready());
     }
 
     [[nodiscard]] std::unique_ptr<Client> bad_client() const
