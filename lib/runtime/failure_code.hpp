@@ -8,7 +8,7 @@
 namespace tenure
 {
 
-/** The error code of a failure; success if there is none, or if it is an exception without a code. */
+/** The error code that the exception carries. Success: it is null, or carries none. */
 [[nodiscard]] inline boost::system::error_code code_of(std::exception_ptr const& failure)
 {
     try {
@@ -16,7 +16,7 @@ namespace tenure
             std::rethrow_exception(failure);
     } catch (boost::system::system_error const& thrown) {
         return thrown.code();
-    } catch (...) { // NOLINT(bugprone-empty-catch): it has no code
+    } catch (...) { // NOLINT(bugprone-empty-catch): it carries no code
     }
     return {};
 }
