@@ -458,7 +458,7 @@ void ReentrantWorld::look()
 void ReentrantWorld::look_at(Place& place)
 {
     auto const depth = place.holds.size();
-    expect(depth > 0 || place.on_the_way == 0, "S16: a ReentrantLease counts one that nobody got");
+    expect(depth > 0 || place.on_the_way == 0, "S16: a ReentrantLease counts a lease that was never granted");
     for (auto const& hold : place.holds) {
         expect(hold.depth() == depth, "S16: a ReentrantLease counts wrongly");
         expect(
@@ -496,7 +496,7 @@ void ReentrantWorld::finish()
     }
     pass(4 * ttl);
     for (auto const* key : key_names)
-        expect(!domain_->held(key, time_.now()), "S9: a key stays held although nobody holds it");
+        expect(!domain_->held(key, time_.now()), "S9: a key stays taken without a holder");
     for (auto& place : places_) {
         auto const asking = std::make_shared<Place::Asking>();
         asking->ends_at = Instant::max();
