@@ -185,7 +185,7 @@ TEST_CASE("a server whose certificate is wrong gets no login", "[postgresql]")
         CHECK_THAT(failed.detail, ContainsSubstring("does not match host name"));
         CHECK(logins(elsewhere) == "0");
     }
-    SECTION("there is none")
+    SECTION("no TLS at all")
     {
         PostgresqlServer const plain;
         config.endpoints = {{"127.0.0.1", plain.port()}};
