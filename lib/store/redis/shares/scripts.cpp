@@ -73,7 +73,7 @@ end
 
 // HMGET by pcall, because a key of another type belongs to another program.
 constexpr std::string_view read_own_text = R"(
-local got = redis.pcall('HMGET', KEYS[key], 'mode', 'head', ARGV[1])
+local got = redis.pcall('HMGET', KEYS[key], 'mode', 'head', ARGV[1]) or {}
 if got.err and string.sub(got.err, 1, 9) ~= 'WRONGTYPE' then
   return got
 end
@@ -177,7 +177,7 @@ local how, stride = ARGV[1], ARGV[1] == '' and 1 or 2
 local flags, notes, more = {}, {}, false
 for i = 1, #ARGV - 1 do
   local key, owner = base + i * stride, ARGV[i + 1]
-  local got = redis.pcall('HMGET', KEYS[key], 'mode', 'head', owner)
+  local got = redis.pcall('HMGET', KEYS[key], 'mode', 'head', owner) or {}
   if got.err and string.sub(got.err, 1, 9) ~= 'WRONGTYPE' then
     return got
   end
@@ -232,7 +232,7 @@ constexpr std::string_view replace_keys_text = R"(
 local key, line, marker = #KEYS, 1, #KEYS - 1
 )";
 constexpr std::string_view replace_text = R"(
-local got = redis.pcall('HMGET', KEYS[key], 'mode', 'head', ARGV[2], ARGV[3])
+local got = redis.pcall('HMGET', KEYS[key], 'mode', 'head', ARGV[2], ARGV[3]) or {}
 if got.err and string.sub(got.err, 1, 9) ~= 'WRONGTYPE' then
   return got
 end
