@@ -94,9 +94,8 @@ void Directory::clear_other_boots() const
 bool Directory::is_same() const noexcept
 {
     struct stat found{};
-    auto const opened = boot.status();
-    return ::stat((path + "/" + boot_name).c_str(), &found) == 0 && found.st_dev == opened.st_dev &&
-           found.st_ino == opened.st_ino;
+    return ::stat(boot_path_.c_str(), &found) == 0 && found.st_dev == boot_status_.st_dev &&
+           found.st_ino == boot_status_.st_ino;
 }
 
 } // namespace tenure::file

@@ -38,6 +38,10 @@ public:
     Descriptor const ranges;
     Descriptor const holders;
     Descriptor const wake;
+
+private:
+    std::string const boot_path_ = path + "/" + boot_name;
+    struct stat const boot_status_ = boot.status();
 };
 
 } // namespace tenure::file
