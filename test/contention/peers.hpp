@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
+
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -11,12 +13,9 @@ namespace tenure::contention
 {
 
 /** A server, and another program that takes the same key there, or disturbs those that do. */
-class Peer
+class Peer : test::Immovable
 {
 public:
-    Peer() = default;
-    Peer(Peer const&) = delete;
-    Peer& operator=(Peer const&) = delete;
     virtual ~Peer() = default;
 
     /** The server, as this library finds it. */

@@ -54,7 +54,7 @@ bool parse(std::span<char*> arguments, Options& options)
 bool plant(std::string_view name)
 {
     auto const is_ours = [name](mutants::Mutant const& mutant) {
-        return mutant.name == name && mutant.layer == simulation::small_layer();
+        return mutant.name == name && mutant.layer == simulation::small_layer.name;
     };
     return (name == "none" || std::ranges::any_of(mutants::all(), is_ours)) && mutants::activate(name);
 }
@@ -67,8 +67,8 @@ std::uint64_t run(Options const& options, bool tell)
     std::uint64_t broken = 0;
     std::uint64_t done = 0;
     for (auto seed = options.from; seed < options.from + options.seeds && broken == 0; ++seed, ++done) {
-        auto const outcome = simulation::run_small_world(seed);
-        if (options.twice && simulation::run_small_world(seed).trace != outcome.trace) {
+        auto const outcome = simulation::small_layer.run(seed);
+        if (options.twice && simulation::small_layer.run(seed).trace != outcome.trace) {
             std::printf("seed %llu: went another way the second time\n", static_cast<unsigned long long>(seed));
             broken = seed;
         }
@@ -99,7 +99,7 @@ int hunt(Options options)
     int missed = 0;
     int hunted = 0;
     for (auto const& mutant : mutants::all()) {
-        if (mutant.layer != simulation::small_layer())
+        if (mutant.layer != simulation::small_layer.name)
             continue;
         ++hunted;
         static_cast<void>(mutants::activate(mutant.name));
@@ -119,7 +119,7 @@ int main(int count, char** arguments)
 {
     Options options;
     if (!parse(std::span(arguments + 1, static_cast<std::size_t>(count - 1)), options)) {
-        std::cerr << "simulate_" << simulation::small_layer()
+        std::cerr << "simulate_" << simulation::small_layer.name
                   << " [--seeds N] [--from S] [--mutant NAME] [--twice] | --hunt\n";
         return 2;
     }

@@ -19,11 +19,13 @@ struct SmallOutcome {
     std::uint64_t trace = 0;
 };
 
-/** A layer that needs no parts in common with the others but their random numbers. Each program of small_main.cpp is
- * linked with one. */
-[[nodiscard]] SmallOutcome run_small_world(std::uint64_t seed);
-
-/** The file of test/mutants whose bugs this layer hunts. */
-[[nodiscard]] std::string_view small_layer() noexcept;
+/** A layer that needs no parts in common with the others but their random numbers. */
+struct SmallLayer {
+    /// the file of test/mutants whose bugs it hunts
+    std::string_view name;
+    SmallOutcome (*run)(std::uint64_t seed);
+};
+/// each program of small_main.cpp is linked with one
+extern SmallLayer const small_layer;
 
 } // namespace tenure::simulation

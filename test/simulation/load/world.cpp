@@ -193,14 +193,6 @@ void LoadWorld::finish()
 
 } // namespace
 
-SmallOutcome run_small_world(std::uint64_t seed)
-{
-    return LoadWorld(seed).run();
-}
-
-std::string_view small_layer() noexcept
-{
-    return "load";
-}
+SmallLayer const small_layer{"load", [](std::uint64_t seed) { return LoadWorld(seed).run(); }};
 
 } // namespace tenure::simulation

@@ -4,8 +4,11 @@
 namespace tenure::simulation
 {
 
+namespace
+{
+
 /** One world of each kind. */
-SmallOutcome run_small_world(std::uint64_t seed)
+SmallOutcome run(std::uint64_t seed)
 {
     auto outcome = run_reentrant_world(seed);
     auto const multi = run_multi_world(seed);
@@ -16,9 +19,8 @@ SmallOutcome run_small_world(std::uint64_t seed)
     return outcome;
 }
 
-std::string_view small_layer() noexcept
-{
-    return "locks";
-}
+} // namespace
+
+SmallLayer const small_layer{"locks", run};
 
 } // namespace tenure::simulation

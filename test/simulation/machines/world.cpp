@@ -351,9 +351,7 @@ private:
     Instant contended_until_ = Instant::min();
 };
 
-} // namespace
-
-SmallOutcome run_small_world(std::uint64_t seed)
+SmallOutcome run(std::uint64_t seed)
 {
     SmallOutcome outcome;
     Random random(seed, 92);
@@ -363,9 +361,8 @@ SmallOutcome run_small_world(std::uint64_t seed)
     return outcome;
 }
 
-std::string_view small_layer() noexcept
-{
-    return "machines";
-}
+} // namespace
+
+SmallLayer const small_layer{"machines", run};
 
 } // namespace tenure::simulation

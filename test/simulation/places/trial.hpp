@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/immovable.hpp"
 #include "simulation/random.hpp"
 
 #include <store/redis/scripts/scripts.hpp>
@@ -18,12 +19,9 @@ namespace tenure::simulation
 using Words = std::vector<std::string>;
 
 /** A server that runs the scripts of places, whose clock the trial sets. */
-class PlaceServer
+class PlaceServer : test::Immovable
 {
 public:
-    PlaceServer() = default;
-    PlaceServer(PlaceServer const&) = delete;
-    PlaceServer& operator=(PlaceServer const&) = delete;
     virtual ~PlaceServer() = default;
 
     [[nodiscard]] virtual redis::resp::Value run(redis::Script const& script, Words keys, Words values) = 0;

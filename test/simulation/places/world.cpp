@@ -7,7 +7,10 @@
 namespace tenure::simulation
 {
 
-SmallOutcome run_small_world(std::uint64_t seed)
+namespace
+{
+
+SmallOutcome run(std::uint64_t seed)
 {
     // the scripts are compiled once
     static LuaServer server;
@@ -24,9 +27,8 @@ SmallOutcome run_small_world(std::uint64_t seed)
     return outcome;
 }
 
-std::string_view small_layer() noexcept
-{
-    return "places";
-}
+} // namespace
+
+SmallLayer const small_layer{"places", run};
 
 } // namespace tenure::simulation

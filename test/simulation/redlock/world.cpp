@@ -351,14 +351,6 @@ void World::violation(std::string text)
  * contend for a lock and a small pool, and faults of a minority at a time. After each grant the world checks that no
  * other client may rely on the key (S1) and that its fencing token is greater than all earlier ones of the key (S10).
  * */
-SmallOutcome run_small_world(std::uint64_t seed)
-{
-    return World(seed).run();
-}
-
-std::string_view small_layer() noexcept
-{
-    return "redlock";
-}
+SmallLayer const small_layer{"redlock", [](std::uint64_t seed) { return World(seed).run(); }};
 
 } // namespace tenure::simulation

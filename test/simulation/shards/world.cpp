@@ -353,14 +353,6 @@ private:
 
 } // namespace
 
-SmallOutcome run_small_world(std::uint64_t seed)
-{
-    return World(seed).run();
-}
-
-std::string_view small_layer() noexcept
-{
-    return "shards";
-}
+SmallLayer const small_layer{"shards", [](std::uint64_t seed) { return World(seed).run(); }};
 
 } // namespace tenure::simulation

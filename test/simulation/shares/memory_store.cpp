@@ -1,7 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The layer of shares over the store inside the process.
 #include "shared_store.hpp"
-#include "small_world.hpp"
 
 #include "locks/link.hpp"
 
@@ -67,9 +66,6 @@ std::unique_ptr<SharedStore> make_shared_store(testing::VirtualTime& time, Place
     return std::make_unique<MemoryStore>(time, book);
 }
 
-std::string_view small_layer() noexcept
-{
-    return "shares";
-}
+SmallLayer const small_layer{"shares", run_share_world};
 
 } // namespace tenure::simulation

@@ -2,7 +2,6 @@
 // The layer of shares over the Redis store, whose connections lead to a server in this process.
 #include "redis_server.hpp"
 #include "shared_store.hpp"
-#include "small_world.hpp"
 
 #include "random.hpp"
 
@@ -311,9 +310,6 @@ std::unique_ptr<SharedStore> make_shared_store(testing::VirtualTime& time, Place
     return std::make_unique<RedisStore>(time, book);
 }
 
-std::string_view small_layer() noexcept
-{
-    return "redis_shares";
-}
+SmallLayer const small_layer{"redis_shares", run_share_world};
 
 } // namespace tenure::simulation

@@ -2,6 +2,9 @@
 #pragma once
 
 #include "place_book.hpp"
+#include "small_world.hpp"
+
+#include "harness/immovable.hpp"
 
 #include <testing/virtual_time.hpp>
 
@@ -18,12 +21,9 @@ namespace tenure::simulation
 {
 
 /** The way of one process to the store of a world of shares, for one life of the process. */
-class ProcessLink
+class ProcessLink : test::Immovable
 {
 public:
-    ProcessLink() = default;
-    ProcessLink(ProcessLink const&) = delete;
-    ProcessLink& operator=(ProcessLink const&) = delete;
     virtual ~ProcessLink() = default;
 
     [[nodiscard]] virtual std::shared_ptr<Backend> backend(std::shared_ptr<Runtime> runtime) = 0;
@@ -45,17 +45,15 @@ public:
 };
 
 /** The store of a world of shares: each layer has its own. The book sees what happens in it. */
-class SharedStore
+class SharedStore : test::Immovable
 {
 public:
-    SharedStore() = default;
-    SharedStore(SharedStore const&) = delete;
-    SharedStore& operator=(SharedStore const&) = delete;
     virtual ~SharedStore() = default;
 
     [[nodiscard]] virtual std::shared_ptr<ProcessLink> link(std::uint64_t seed) = 0;
 };
 /** The store of this layer. Time and book outlive it. */
 [[nodiscard]] std::unique_ptr<SharedStore> make_shared_store(testing::VirtualTime& time, PlaceBook& book);
+[[nodiscard]] SmallOutcome run_share_world(std::uint64_t seed);
 
 } // namespace tenure::simulation

@@ -230,7 +230,7 @@ void ShareWorld::finish()
     workers_.clear();
 }
 
-SmallOutcome run_small_world(std::uint64_t seed)
+SmallOutcome run_share_world(std::uint64_t seed)
 {
     auto outcome = ShareWorld(seed).run();
     if (seed % 8 == 1 && outcome.violation.empty()) {

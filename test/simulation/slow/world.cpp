@@ -199,15 +199,6 @@ private:
 
 } // namespace
 
-SmallOutcome run_small_world(std::uint64_t seed)
-{
-    World world(seed);
-    return world.run();
-}
-
-std::string_view small_layer() noexcept
-{
-    return "slow";
-}
+SmallLayer const small_layer{"slow", [](std::uint64_t seed) { return World(seed).run(); }};
 
 } // namespace tenure::simulation
