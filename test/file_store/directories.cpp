@@ -18,9 +18,11 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -43,6 +45,28 @@ namespace
 {
 
 constexpr auto in_memory = ScratchDirectory::Place::memory;
+
+/** Work in a process of its own, which may change what it has mounted.
+ *  @param work  returns whether all was well; unset where it may not mount */
+void check_in_child(std::function<std::optional<bool>()> const& work)
+{
+    constexpr int skipped = 4;
+    auto const child = ::fork();
+    if (child == 0) {
+        try {
+            auto const well = work();
+            ::_exit(!well ? skipped : *well ? 0 : 1);
+        } catch (std::exception const& error) {
+            std::cerr << error.what() << '\n';
+        }
+        ::_exit(1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (WEXITSTATUS(status) == skipped)
+        SKIP("may not mount");
+    CHECK(status == 0);
+}
 
 std::vector<fs::path> files_in(fs::path const& directory)
 {
@@ -317,85 +341,61 @@ TEST_CASE("the offset of a time namespace is taken off", "[clock]")
 
 TEST_CASE("a full file system refuses new keys, and costs no lease", "[full]")
 {
-    // in a process of its own, because it changes what it has mounted
     ScratchDirectory const scratch;
-    auto const child = ::fork();
-    if (child == 0) {
+    check_in_child([&]() -> std::optional<bool> {
         auto const path = scratch.file("small");
         bool const mounted = ::mkdir(path.c_str(), 0700) == 0 && ::unshare(CLONE_NEWNS) == 0 &&
                              ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
                              ::mount("tmpfs", path.c_str(), "tmpfs", 0, "size=300k,mode=0700") == 0;
         if (!mounted)
-            ::_exit(4);
-        try {
-            auto const client = client_of(path);
-            auto const range = numbered_keys("pool:", 1024);
-            std::vector<ClaimPtr> held;
-            for (;;) {
-                auto const number = static_cast<unsigned>(held.size());
-                auto const reply = client->claim(range, owner(number));
-                if (auto const* const failure = std::get_if<Failure>(&reply)) {
-                    if (failure->error != errc::store_refused)
-                        throw std::runtime_error(failure->detail);
-                    break;
-                }
-                held.push_back(claim_of(range, owner(number), expect<Granted>(reply)));
+            return std::nullopt;
+        auto const client = client_of(path);
+        auto const range = numbered_keys("pool:", 1024);
+        std::vector<ClaimPtr> held;
+        for (;;) {
+            auto const number = static_cast<unsigned>(held.size());
+            auto const reply = client->claim(range, owner(number));
+            if (auto const* const failure = std::get_if<Failure>(&reply)) {
+                if (failure->error != errc::store_refused)
+                    throw std::runtime_error(failure->detail);
+                break;
             }
-            for (auto const& claim : held)
-                expect<Renewed>(client->renew(claim, 10s));
-            for (auto const& claim : held)
-                expect<Released>(client->release(claim));
-            // their records are still there
-            for (unsigned number = 0; number < held.size(); ++number)
-                expect<Granted>(client->claim(range, owner(number + 2000)));
-            ::_exit(held.size() > 50 ? 0 : 1);
-        } catch (std::exception const& error) {
-            std::cerr << error.what() << '\n';
+            held.push_back(claim_of(range, owner(number), expect<Granted>(reply)));
         }
-        ::_exit(1);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    if (WEXITSTATUS(status) == 4)
-        SKIP("may not mount");
-    CHECK(status == 0);
+        for (auto const& claim : held)
+            expect<Renewed>(client->renew(claim, 10s));
+        for (auto const& claim : held)
+            expect<Released>(client->release(claim));
+        // their records are still there
+        for (unsigned number = 0; number < held.size(); ++number)
+            expect<Granted>(client->claim(range, owner(number + 2000)));
+        return held.size() > 50;
+    });
 }
 
 TEST_CASE("a process that sees another boot ID is refused while others use the directory", "[directory]")
 {
-    // in a process of its own, because it changes what it has mounted
     ScratchDirectory const scratch{in_memory};
     std::ofstream(scratch.file("id")) << "00000000-0000-4000-8000-000000000000\n";
     auto const path = scratch.file("store");
-    auto const child = ::fork();
-    if (child == 0) {
-        try {
-            auto const range = named_key("lock");
-            auto before = client_of(path);
-            auto const held = take(*before, range, 1);
-            bool const mounted =
-                ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                ::mount(scratch.file("id").c_str(), "/proc/sys/kernel/random/boot_id", nullptr, MS_BIND, nullptr) == 0;
-            if (!mounted)
-                ::_exit(4);
-            auto const refusal = expect<Failure>(client_of(path)->claim(range, owner(2)));
-            bool const told = refusal.error == errc::wrong_server && refusal.fatal &&
-                              refusal.detail.find("boot_id") != std::string::npos;
-            expect<Renewed>(before->renew(held, 10s));
-            before.reset();
-            // its keys are kept until their end, although its store is closed
-            bool const kept = !expect<Failure>(client_of(path)->claim(range, owner(2))).detail.empty();
-            ::_exit(told && kept ? 0 : 1);
-        } catch (std::exception const& error) {
-            std::cerr << error.what() << '\n';
-        }
-        ::_exit(1);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    if (WEXITSTATUS(status) == 4)
-        SKIP("may not mount");
-    CHECK(status == 0);
+    check_in_child([&]() -> std::optional<bool> {
+        auto const range = named_key("lock");
+        auto before = client_of(path);
+        auto const held = take(*before, range, 1);
+        bool const mounted =
+            ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+            ::mount(scratch.file("id").c_str(), "/proc/sys/kernel/random/boot_id", nullptr, MS_BIND, nullptr) == 0;
+        if (!mounted)
+            return std::nullopt;
+        auto const refusal = expect<Failure>(client_of(path)->claim(range, owner(2)));
+        bool const told =
+            refusal.error == errc::wrong_server && refusal.fatal && refusal.detail.find("boot_id") != std::string::npos;
+        expect<Renewed>(before->renew(held, 10s));
+        before.reset();
+        // its keys are kept until their end, although its store is closed
+        bool const kept = !expect<Failure>(client_of(path)->claim(range, owner(2))).detail.empty();
+        return told && kept;
+    });
     // no process is left that sees the other ID: as after a boot, its folder is deleted
     auto const folders = [&] { return std::distance(fs::directory_iterator(path), fs::directory_iterator()); };
     CHECK(folders() == 2);

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <random>
 #include <semaphore>
 #include <span>
 #include <string_view>
@@ -34,6 +35,10 @@ public:
     [[nodiscard]] bool over(std::size_t actor) const noexcept { return actors_[actor]->over; }
     [[nodiscard]] bool over() const noexcept;
     [[nodiscard]] std::size_t size() const noexcept { return actors_.size(); }
+    /** Runs the functions to their ends in a random order.
+     *  @param jump  called between two steps, four times
+     *  @param look  called after each of these */
+    void run(std::mt19937_64& random, std::function<void()> const& jump, std::function<void()> const& look);
 
 private:
     struct Actor {

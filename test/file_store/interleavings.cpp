@@ -1,11 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The steps of a holder, a claimer and an evictor of one key, in random orders and with a clock that jumps between any
 // two of them: two owners never hold the key. The code that runs is the one that ships.
-#include "harness/scratch_directory.hpp"
 #include "interleaver.hpp"
 #include "standing_process.hpp"
 
-#include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 
 #include <atomic>
@@ -13,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -28,19 +25,12 @@ using namespace std::chrono_literals;
 namespace
 {
 
-constexpr auto unit = 100ms;
-constexpr auto ttl = 3 * unit;
+constexpr auto ttl = 3 * StandingWorld::unit;
 
-struct World {
-    ScratchDirectory directory{ScratchDirectory::Place::memory};
-    std::atomic<std::int64_t> clock = 1'000'000'000'000;
+struct World : StandingWorld {
     StandingProcess holder{directory.path(), clock};
     StandingProcess claimer{directory.path(), clock};
     StandingProcess evictor{directory.path(), clock};
-    std::uint32_t keys = 0;
-    std::mt19937_64 random{Catch::getSeed()};
-
-    void pass(int units) { clock += units * std::chrono::nanoseconds(unit).count(); }
 
     /** One order of the steps. True if two held the key at once. */
     bool run(bool evicts, bool releases);
@@ -80,20 +70,8 @@ bool World::run(bool evicts, bool releases)
             EvictRequest const request{range, 0, "worker/holder", "operator", Instant::max()};
             static_cast<void>(unless_contended([&] { return file::evict(evictor.context, request); }));
         });
-    int jumps = 4;
     bool both = false;
-    while (!steps.over() || jumps > 0) {
-        auto const next = random() % (steps.size() + 1);
-        if (next == steps.size()) {
-            if (jumps-- > 0)
-                pass(1);
-        } else if (!steps.over(next)) {
-            // several at once, so that the orders with few changes are not rare
-            for (auto count = 1 + random() % 4; count > 0 && !steps.over(next); --count)
-                steps.step(next);
-        }
-        both = both || (held_until > clock && claimed_until > clock);
-    }
+    steps.run(random, [&] { pass(1); }, [&] { both = both || (held_until > clock && claimed_until > clock); });
     return both;
 }
 

@@ -107,11 +107,7 @@ bool kill_at(std::string const& directory, KeyRangePtr const& range, Request con
 {
     Forked process(directory, [&](Client& client) -> std::int64_t {
         auto const ask = request.prepare(client, range);
-        int changes = 0;
-        AtPoints const kill([&](Point point) {
-            if (point == Point::change && ++changes == nth)
-                ::raise(SIGKILL);
-        });
+        AtPoints const kill(raise_before_change(nth, SIGKILL));
         ask();
         return 0;
     });

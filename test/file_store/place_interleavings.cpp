@@ -2,11 +2,9 @@
 // The steps of a holder, a waiter and a newcomer of one key with places, in random orders and with a clock that jumps
 // between any two of them: two places that exclude each other never hold together. The code that runs is the one that
 // ships.
-#include "harness/scratch_directory.hpp"
 #include "standing_process.hpp"
 #include "store/file/places.hpp"
 
-#include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 
 #include <atomic>
@@ -14,7 +12,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <utility>
 #include <variant>
@@ -27,9 +24,8 @@ using namespace std::chrono_literals;
 namespace
 {
 
-constexpr auto unit = 100ms;
-constexpr auto brief = 3 * unit;
-constexpr auto long_ttl = 1000 * unit;
+constexpr auto brief = 3 * StandingWorld::unit;
+constexpr auto long_ttl = 1000 * StandingWorld::unit;
 
 ClaimRequest request_of(KeyRangePtr range, std::string owner, std::chrono::milliseconds ttl, bool again = false)
 {
@@ -50,16 +46,10 @@ std::uint64_t number_of(std::optional<ClaimReply> const& reply)
     return busy != nullptr && busy->place ? busy->place->number : 0;
 }
 
-struct PlaceWorld {
-    ScratchDirectory directory{ScratchDirectory::Place::memory};
-    std::atomic<std::int64_t> clock = 1'000'000'000'000;
+struct PlaceWorld : StandingWorld {
     StandingProcess holder{directory.path(), clock};
     StandingProcess waiter{directory.path(), clock};
     StandingProcess newcomer{directory.path(), clock};
-    std::uint32_t keys = 0;
-    std::mt19937_64 random{Catch::getSeed()};
-
-    void pass(int units) { clock += units * std::chrono::nanoseconds(unit).count(); }
 
     /** One order of the steps. True if two held the key at once, or not in the order of their numbers. */
     bool run(bool evicts, std::chrono::milliseconds waiter_ttl);
@@ -108,21 +98,13 @@ bool PlaceWorld::run(bool evicts, std::chrono::milliseconds waiter_ttl)
             entered_until = end_of<Granted>(answer);
         }
     });
-    int jumps = 4;
     bool both = false;
-    while (!steps.over() || jumps > 0) {
-        auto const next = random() % (steps.size() + 1);
-        if (next == steps.size()) {
-            if (jumps-- > 0)
-                pass(1);
-        } else if (!steps.over(next)) {
-            for (auto count = 1 + random() % 4; count > 0 && !steps.over(next); --count)
-                steps.step(next);
-        }
+    auto const look = [&] {
         int const holding =
             (held_until > clock ? 1 : 0) + (waited_until > clock ? 1 : 0) + (entered_until > clock ? 1 : 0);
         both = both || holding > 1;
-    }
+    };
+    steps.run(random, [&] { pass(1); }, look);
     // a place keeps its number until it has lapsed, and then enters behind
     bool const kept = waiting == first;
     bool const ordered = kept ? entered == 0 || entered > first : waiting > first;

@@ -99,11 +99,7 @@ signalled(std::string const& directory, KeyRangePtr const& range, Request const&
 {
     return {directory, [&, nth, signal](Client& client) -> std::int64_t {
                 auto const act = request.prepare(client, range);
-                int changes = 0;
-                AtPoints const raise([&](Point point) {
-                    if (point == Point::change && ++changes == nth)
-                        ::raise(signal);
-                });
+                AtPoints const raise(raise_before_change(nth, signal));
                 act();
                 return 0;
             }};

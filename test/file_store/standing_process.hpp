@@ -2,14 +2,18 @@
 #pragma once
 
 #include "harness/immovable.hpp"
+#include "harness/scratch_directory.hpp"
 #include "interleaver.hpp"
 #include "store/file/operations.hpp"
+
+#include <catch2/catch_get_random_seed.hpp>
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -62,6 +66,18 @@ struct StandingProcess : Immovable {
     {
         return unless_contended([&] { return file::claim(context, request); });
     }
+};
+
+/** A directory, and a clock that moves in units of 100 ms. */
+struct StandingWorld {
+    static constexpr std::chrono::milliseconds unit{100};
+
+    ScratchDirectory directory{ScratchDirectory::Place::memory};
+    std::atomic<std::int64_t> clock = 1'000'000'000'000;
+    std::uint32_t keys = 0;
+    std::mt19937_64 random{Catch::getSeed()};
+
+    void pass(int units) { clock += units * std::chrono::nanoseconds(unit).count(); }
 };
 
 } // namespace tenure::test

@@ -92,11 +92,7 @@ Outcome stop_at(std::string const& directory, Client& client, Request const& req
     auto const range = named_key("pool:0");
     Forked process(directory, [&](Client& inside) {
         auto const ask = request.prepare(inside, range);
-        int changes = 0;
-        AtPoints const stop([&](Point point) {
-            if (point == Point::change && ++changes == nth)
-                ::raise(SIGSTOP);
-        });
+        AtPoints const stop(raise_before_change(nth, SIGSTOP));
         return ask();
     });
     Outcome outcome;

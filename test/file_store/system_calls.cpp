@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <utility>
 
 namespace tenure::test
@@ -21,6 +22,14 @@ thread_local PointHook current_hook;
 std::atomic<long> wall_clock_offset = 0;
 
 } // namespace
+
+PointHook raise_before_change(int nth, int signal)
+{
+    return [changes = 0, nth, signal](Point point) mutable {
+        if (point == Point::change && ++changes == nth)
+            ::raise(signal);
+    };
+}
 
 AtPoints::AtPoints(PointHook hook)
 {

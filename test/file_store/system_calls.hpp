@@ -18,6 +18,8 @@ enum class Point {
 };
 /** Called at each point, on the thread that comes there. */
 using PointHook = std::function<void(Point)>;
+/** Raises a signal before the nth change. */
+[[nodiscard]] PointHook raise_before_change(int nth, int signal);
 
 /** Sets the hook of this thread for as long as it lives. This program defines the system calls of the library itself
  *  (`pread`, `pwrite`, `linkat`, `unlinkat`, `mkfifoat`, `clock_gettime`). */
