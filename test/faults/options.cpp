@@ -1,7 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "options.hpp"
 
-#include <charconv>
+#include "harness/options.hpp"
+
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -14,18 +15,6 @@ namespace
 
 /// slots, and locks: stores are asked for all of them in one step (etcd allows 128 operations in a transaction)
 constexpr std::uint32_t most_keys = 50;
-
-template <class Number>
-Number number(std::string_view option, std::string_view text, Number least, Number most)
-{
-    Number value{};
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most)
-        throw std::invalid_argument(
-            std::string{option} + " " + std::string{text} + ": a number from " + std::to_string(least) + " to " +
-            std::to_string(most) + " is needed");
-    return value;
-}
 
 } // namespace
 
@@ -43,42 +32,36 @@ std::string kinds_of(std::string_view name)
 Options read_options(int count, char const* const* arguments)
 {
     Options options;
-    for (int i = 1; i < count; ++i) {
-        std::string_view const option = arguments[i];
-        auto const value = [&]() -> std::string_view {
-            if (++i == count)
-                throw std::invalid_argument(std::string{option} + " needs a value");
-            return arguments[i];
-        };
-        if (option == "--minutes")
-            options.time =
-                std::chrono::milliseconds{static_cast<std::int64_t>(number(option, value(), 0.1, 10'000.0) * 60'000)};
-        else if (option == "--store")
-            options.store = value();
-        else if (option == "--seed")
-            options.seed = number<std::uint64_t>(option, value(), 0, 1'000'000'000);
-        else if (option == "--mutant")
-            options.mutant = value();
-        else if (option == "--workers")
-            options.workers = number<std::size_t>(option, value(), 2, 100);
-        else if (option == "--slots")
-            options.slots = number<std::uint32_t>(option, value(), 1, most_keys);
-        else if (option == "--locks")
-            options.locks = number<std::uint32_t>(option, value(), 0, most_keys);
-        else if (option == "--shares") {
-            options.kinds = kinds_of(value());
+    test::OptionReader reader(count, arguments);
+    while (reader.next()) {
+        if (reader.is("--minutes"))
+            options.time = std::chrono::milliseconds{static_cast<std::int64_t>(reader.number(0.1, 10'000.0) * 60'000)};
+        else if (reader.is("--store"))
+            options.store = reader.value();
+        else if (reader.is("--seed"))
+            options.seed = reader.number<std::uint64_t>(0, 1'000'000'000);
+        else if (reader.is("--mutant"))
+            options.mutant = reader.value();
+        else if (reader.is("--workers"))
+            options.workers = reader.number<std::size_t>(2, 100);
+        else if (reader.is("--slots"))
+            options.slots = reader.number<std::uint32_t>(1, most_keys);
+        else if (reader.is("--locks"))
+            options.locks = reader.number<std::uint32_t>(0, most_keys);
+        else if (reader.is("--shares")) {
+            options.kinds = kinds_of(reader.value());
             options.slots = 0;
             options.workers = 8;
-        } else if (option == "--calm")
+        } else if (reader.is("--calm"))
             options.calm = true;
-        else if (option == "--only")
-            options.only = value();
-        else if (option == "--expect-violation")
+        else if (reader.is("--only"))
+            options.only = reader.value();
+        else if (reader.is("--expect-violation"))
             options.expect_violation = true;
-        else if (option == "--help" || option == "-h")
+        else if (reader.is("--help") || reader.is("-h"))
             options.help = true;
         else
-            throw std::invalid_argument("unknown option " + std::string{option});
+            reader.refuse();
     }
     if (options.calm && options.kinds.empty())
         throw std::invalid_argument("--calm needs --shares");

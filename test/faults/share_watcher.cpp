@@ -52,50 +52,44 @@ bool is_of(Holding const& lease, std::uint32_t cell, Place const& place)
 } // namespace
 
 ShareWatcher::ShareWatcher(Arena const& arena, test::Auditor const& auditor, StoreUnderAttack& store, Ledger& ledger)
-    : arena_(arena)
-    , auditor_(auditor)
-    , store_(store)
-    , ledger_(ledger)
+    : Observation(arena, auditor, store, ledger)
     , inspected_(
           open_store(context_.get_executor(), store.url(0), {.worker_name = "watcher", .log = silent_log_sink()}))
     , memory_(arena.cells())
-    , thread_([this] {
+{
+    begin([this] {
         asio::co_spawn(context_, watch(), asio::detached);
         context_.run();
-    })
-{
+    });
 }
 
 ShareWatcher::~ShareWatcher()
 {
-    static_cast<void>(stop());
+    end();
 }
 
 ShareWatcher::Figures ShareWatcher::stop()
 {
-    ended_ = true;
-    if (thread_.joinable())
-        thread_.join();
+    end();
     return figures_;
 }
 
 asio::awaitable<void> ShareWatcher::watch()
 {
     asio::steady_timer timer{context_};
-    while (!ended_) {
+    while (!ended()) {
         auto const before = boottime_ns();
         timer.expires_after(20ms);
         co_await timer.async_wait(asio::use_awaitable);
         auto const after = boottime_ns();
-        if (after - before > arena_.ttl_ns() / 8)
-            ledger_.stalled(before, after);
+        paused(before, after);
         bool free = true;
         for (std::uint32_t cell = 0; cell < arena_.cells(); ++cell) {
             bool const found_free = co_await look(cell);
             free = free && found_free;
         }
         if (free)
-            free_look_ = after;
+            found_free(after);
     }
     context_.stop();
 }

@@ -1,12 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "arena.hpp"
-#include "ledger.hpp"
-#include "store_under_attack.hpp"
-
-#include "harness/auditor.hpp"
-#include "harness/immovable.hpp"
+#include "observation.hpp"
 
 #include <tenure/inspection.hpp>
 #include <tenure/store.hpp>
@@ -16,11 +11,9 @@
 
 #include <sys/types.h>
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace tenure::faults
@@ -28,13 +21,10 @@ namespace tenure::faults
 
 /** Inspects the places of all keys, many times a second, and compares them with the rule of places and with the leases
  * that holders believe in (the auditor). The names of stores are the ids of their processes. */
-class ShareWatcher : test::Immovable
+class ShareWatcher : public Observation
 {
 public:
-    struct Figures {
-        std::uint64_t looks = 0;
-        /// looks at the place of a live lease, which held
-        std::uint64_t live = 0;
+    struct Figures : Looks {
         /// most places of one key
         std::size_t most_places = 0;
     };
@@ -42,8 +32,6 @@ public:
     ShareWatcher(Arena const& arena, test::Auditor const& auditor, StoreUnderAttack& store, Ledger& ledger);
     ~ShareWatcher();
 
-    /** Whether a look that began after the instant found no place. Any thread. */
-    [[nodiscard]] bool nothing_held_since(std::int64_t instant) const noexcept { return free_look_ > instant; }
     /** Ends the thread; what it has seen. */
     [[nodiscard]] Figures stop();
 
@@ -88,19 +76,11 @@ private:
     [[nodiscard]] std::vector<test::Holding> live_leases(std::int64_t now) const;
     void expect(bool holds, Look const& look, std::string const& rule, std::string const& text);
 
-    Arena const& arena_;
-    test::Auditor const& auditor_;
-    StoreUnderAttack& store_;
-    Ledger& ledger_;
     // of the thread, until it has ended
     boost::asio::io_context context_{1};
     Store inspected_;
     std::vector<Memory> memory_;
     Figures figures_;
-    std::atomic<bool> ended_ = false;
-    /// when the last look began that found no place
-    std::atomic<std::int64_t> free_look_ = 0;
-    std::thread thread_;
 };
 
 } // namespace tenure::faults

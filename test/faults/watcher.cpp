@@ -34,36 +34,29 @@ std::string in_the_store(KeyLook const& key)
 } // namespace
 
 Watcher::Watcher(Arena const& arena, test::Auditor const& auditor, StoreUnderAttack& store, Ledger& ledger)
-    : arena_(arena)
-    , auditor_(auditor)
-    , store_(store)
-    , ledger_(ledger)
+    : Observation(arena, auditor, store, ledger)
     , memory_(arena.cells())
-    , thread_([this] { run(); })
 {
+    begin([this] { run(); });
 }
 
 Watcher::~Watcher()
 {
-    static_cast<void>(stop());
+    end();
 }
 
 Watcher::Figures Watcher::stop()
 {
-    ended_ = true;
-    if (thread_.joinable())
-        thread_.join();
+    end();
     return figures_;
 }
 
 void Watcher::run()
 {
-    while (!ended_) {
+    while (!ended()) {
         auto const before = boottime_ns();
         std::this_thread::sleep_for(10ms);
-        auto const after = boottime_ns();
-        if (after - before > arena_.ttl_ns() / 8)
-            ledger_.stalled(before, after);
+        paused(before, boottime_ns());
         look();
     }
 }
@@ -86,7 +79,7 @@ void Watcher::look()
     auto const after = occupants();
     ++figures_.looks;
     if (std::ranges::none_of(*keys, [](KeyLook const& key) { return key.held && !key.foreign; }))
-        free_look_ = began;
+        found_free(began);
     for (std::uint32_t cell = 0; cell < arena_.cells(); ++cell) {
         auto const& key = keys->at(cell);
         if (key.endless) {

@@ -1,33 +1,23 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "arena.hpp"
-#include "ledger.hpp"
-#include "store_under_attack.hpp"
+#include "observation.hpp"
 
-#include "harness/auditor.hpp"
-#include "harness/immovable.hpp"
-
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <thread>
 #include <vector>
 
 namespace tenure::faults
 {
 
 /** Compares, many times a second, what holders believe (the auditor) with what the store says. */
-class Watcher : test::Immovable
+class Watcher : public Observation
 {
 public:
-    struct Figures {
-        std::uint64_t looks = 0;
-        /// looks at a key that had a live holder, and was its
-        std::uint64_t live = 0;
-        /// the looks among them in which the store told when it would free the key
+    struct Figures : Looks {
+        /// the live ones in which the store told when it would free the key
         std::uint64_t compared = 0;
         /// the least time seen from `valid_until` to the store's expiry
         std::int64_t least_margin = std::numeric_limits<std::int64_t>::max();
@@ -37,9 +27,6 @@ public:
 
     Watcher(Arena const& arena, test::Auditor const& auditor, StoreUnderAttack& store, Ledger& ledger);
     ~Watcher();
-
-    /** Whether a look that began after the instant found no key held. Any thread. */
-    [[nodiscard]] bool nothing_held_since(std::int64_t instant) const noexcept { return free_look_ > instant; }
 
     /** Ends the thread; what it has seen. */
     [[nodiscard]] Figures stop();
@@ -68,17 +55,9 @@ private:
         std::optional<std::uint64_t>& last, std::uint64_t grant, std::string rule, std::string const& text,
         std::uint32_t cell);
 
-    Arena const& arena_;
-    test::Auditor const& auditor_;
-    StoreUnderAttack& store_;
-    Ledger& ledger_;
     // of the thread, until it has ended
     std::vector<Memory> memory_;
     Figures figures_;
-    std::atomic<bool> ended_ = false;
-    /// when the last look began that found no key held
-    std::atomic<std::int64_t> free_look_ = 0;
-    std::thread thread_;
 };
 
 } // namespace tenure::faults

@@ -1,11 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "fleet/options.hpp"
 
-#include <charconv>
+#include "harness/options.hpp"
+
 #include <cstdlib>
 #include <stdexcept>
 #include <string_view>
-#include <system_error>
 
 namespace tenure::fleet
 {
@@ -13,15 +13,8 @@ namespace tenure::fleet
 namespace
 {
 
-double read_scale(std::string_view from, std::string_view text)
-{
-    double value{};
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < 0.001 || value > 100)
-        throw std::invalid_argument(
-            std::string{from} + " " + std::string{text} + ": a number from 0.001 to 100 is needed");
-    return value;
-}
+constexpr double least_scale = 0.001;
+constexpr double greatest_scale = 100;
 
 template <class Things>
 void check_name(std::string_view option, std::string const& name, Things const& things)
@@ -41,26 +34,21 @@ Options read_options(int count, char const* const* arguments)
 {
     Options options;
     if (char const* const scale = std::getenv("TENURE_FLEET_SCALE"))
-        options.size.scale = read_scale("TENURE_FLEET_SCALE", scale);
-    for (int i = 1; i < count; ++i) {
-        std::string_view const option = arguments[i];
-        auto const value = [&]() -> std::string_view {
-            if (++i == count)
-                throw std::invalid_argument(std::string{option} + " needs a value");
-            return arguments[i];
-        };
-        if (option == "--store")
-            options.store = value();
-        else if (option == "--case")
-            options.name = value();
-        else if (option == "--label")
-            options.label = value();
-        else if (option == "--scale")
-            options.size.scale = read_scale(option, value());
-        else if (option == "--help" || option == "-h")
+        options.size.scale = test::number_in("TENURE_FLEET_SCALE", scale, least_scale, greatest_scale);
+    test::OptionReader reader(count, arguments);
+    while (reader.next()) {
+        if (reader.is("--store"))
+            options.store = reader.value();
+        else if (reader.is("--case"))
+            options.name = reader.value();
+        else if (reader.is("--label"))
+            options.label = reader.value();
+        else if (reader.is("--scale"))
+            options.size.scale = reader.number(least_scale, greatest_scale);
+        else if (reader.is("--help") || reader.is("-h"))
             options.help = true;
         else
-            throw std::invalid_argument("unknown option " + std::string{option});
+            reader.refuse();
     }
     check_name("--store", options.store, store_kinds());
     check_name("--case", options.name, cases());
