@@ -50,15 +50,6 @@ std::vector<std::string> merged_environment(Command const& command)
     return result;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& strings)
-{
-    std::vector<char*> result;
-    for (auto& string : strings)
-        result.push_back(string.data());
-    result.push_back(nullptr);
-    return result;
-}
-
 ExitStatus exit_status(int raw) noexcept
 {
     if (WIFSIGNALED(raw))
@@ -82,6 +73,15 @@ bool all_threads_stopped(pid_t pid)
 
 } // namespace
 
+std::vector<char*> pointers_to(std::vector<std::string>& words)
+{
+    std::vector<char*> result;
+    for (auto& word : words)
+        result.push_back(word.data());
+    result.push_back(nullptr);
+    return result;
+}
+
 std::ostream& operator<<(std::ostream& out, ExitStatus const& status)
 {
     if (status.signal != 0)
@@ -98,8 +98,8 @@ ChildProcess::ChildProcess(Command const& command)
     // Everything that allocates comes before the fork: other threads may hold the allocator's locks.
     auto arguments = command.arguments;
     auto environment = merged_environment(command);
-    auto const argv = pointers(arguments);
-    auto const envp = pointers(environment);
+    auto const argv = pointers_to(arguments);
+    auto const envp = pointers_to(environment);
     int exec_failed[2];
     if (::pipe2(exec_failed, O_CLOEXEC) != 0)
         fail("pipe2");

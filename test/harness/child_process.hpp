@@ -13,6 +13,9 @@
 namespace tenure::test
 {
 
+/** The words as `exec` takes them. They must not change meanwhile. */
+[[nodiscard]] std::vector<char*> pointers_to(std::vector<std::string>& words);
+
 /** The command line and environment of a child process. */
 struct Command {
     /// program (looked up in PATH if it has no slash) and its arguments

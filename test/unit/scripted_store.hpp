@@ -72,13 +72,18 @@ struct ScriptedStore : Immovable {
         return granted;
     }
 
-    /** Grants the oldest claim, and returns it. */
-    ClaimRequest grant_claim(std::chrono::milliseconds ttl)
+    /** Answers the oldest claim, and returns it. */
+    template <class Answer>
+    ClaimRequest answer_claim(Answer answer)
     {
         REQUIRE_FALSE(backend->claims.empty());
-        auto request = backend->answer(backend->claims, grant(ttl));
+        auto request = backend->answer(backend->claims, std::move(answer));
         runtime->run_ready();
         return request;
+    }
+    ClaimRequest grant_claim(std::chrono::milliseconds ttl, std::uint32_t index = 0)
+    {
+        return answer_claim(grant(ttl, index));
     }
     /** An acquisition that is granted at once. */
     template <class Holding, class Source>

@@ -69,6 +69,16 @@ struct DatabaseWithPasswords : Database {
     }
 };
 
+/** Why logins are refused for good. */
+std::string refusal_of(PostgresqlConfig const& config, errc error)
+{
+    Client client(Database::connect(config));
+    auto const refused = expect_not_sent(client.ready());
+    CHECK(refused.error == error);
+    CHECK(refused.fatal);
+    return refused.detail;
+}
+
 std::string sessions_of(Database& database)
 {
     return database.person.word("SELECT string_agg(pid::text, ' ' ORDER BY pid) FROM pg_stat_activity WHERE "
@@ -84,20 +94,12 @@ TEST_CASE("a login takes its password from the config, from a file, or from a ca
     ScratchDirectory const directory;
     SECTION("none")
     {
-        Client client(Database::connect(config));
-        auto const& refused = expect_not_sent(client.ready());
-        CHECK(refused.error == errc::authentication_failed);
-        CHECK(refused.fatal);
-        CHECK_THAT(refused.detail, ContainsSubstring("~/.pgpass"));
+        CHECK_THAT(refusal_of(config, errc::authentication_failed), ContainsSubstring("~/.pgpass"));
     }
     SECTION("a wrong one")
     {
         config.password = "very-secret";
-        Client client(Database::connect(config));
-        auto const& refused = expect_not_sent(client.ready());
-        CHECK(refused.error == errc::authentication_failed);
-        CHECK(refused.fatal);
-        CHECK_THAT(refused.detail, !ContainsSubstring("very-secret"));
+        CHECK_THAT(refusal_of(config, errc::authentication_failed), !ContainsSubstring("very-secret"));
     }
     SECTION("in a file")
     {
@@ -319,19 +321,12 @@ TEST_CASE("a schema that is newer or older than the program is refused, unless i
     SECTION("newer")
     {
         with_version("7, 7");
-        Client client(Database::connect(config));
-        auto const& refused = expect_not_sent(client.ready());
-        CHECK(refused.error == errc::wrong_server);
-        CHECK(refused.fatal);
-        CHECK_THAT(refused.detail, ContainsSubstring("newer than this program"));
+        CHECK_THAT(refusal_of(config, errc::wrong_server), ContainsSubstring("newer than this program"));
     }
     SECTION("older")
     {
         with_version("0, 0");
-        Client client(Database::connect(config));
-        auto const& refused = expect_not_sent(client.ready());
-        CHECK(refused.error == errc::wrong_server);
-        CHECK_THAT(refused.detail, ContainsSubstring("tenure init"));
+        CHECK_THAT(refusal_of(config, errc::wrong_server), ContainsSubstring("tenure init"));
     }
     SECTION("older, and the program may upgrade it")
     {

@@ -200,15 +200,21 @@ asio::awaitable<void> PartitionLoad::hold(Slot& slot, std::uint32_t cell, std::c
     fired(slot, *told, began);
 }
 
+asio::awaitable<Slot> PartitionLoad::acquire(Pool const& pool, std::chrono::milliseconds wait)
+{
+    auto result = co_await pool.pool.async_acquire({.wait = wait}, awaited);
+    auto& [error, slot] = result;
+    if (error)
+        co_await pause_for(step);
+    co_return std::move(slot);
+}
+
 asio::awaitable<void> PartitionLoad::keep(Pool pool)
 {
     while (!stopped_) {
-        auto result = co_await pool.pool.async_acquire({.wait = 10s}, awaited);
-        auto& [error, slot] = result;
-        if (error) {
-            co_await pause_for(step);
+        auto slot = co_await acquire(pool, 10s);
+        if (slot.empty())
             continue;
-        }
         ++kept_;
         co_await hold(slot, pool.first_cell + slot.id(), std::chrono::hours{24});
         --kept_;
@@ -219,12 +225,9 @@ asio::awaitable<void> PartitionLoad::keep(Pool pool)
 asio::awaitable<void> PartitionLoad::contend(Pool pool, std::chrono::milliseconds time)
 {
     while (!stopped_) {
-        auto result = co_await pool.pool.async_acquire({.wait = 2s}, awaited);
-        auto& [error, slot] = result;
-        if (error) {
-            co_await pause_for(step);
+        auto slot = co_await acquire(pool, 2s);
+        if (slot.empty())
             continue;
-        }
         granted();
         co_await hold(slot, pool.first_cell + slot.id(), time);
         co_await slot.async_release(awaited);
@@ -234,12 +237,9 @@ asio::awaitable<void> PartitionLoad::contend(Pool pool, std::chrono::millisecond
 asio::awaitable<void> PartitionLoad::wait_for_a_held_one(Pool pool)
 {
     while (!stopped_) {
-        auto result = co_await pool.pool.async_acquire({.wait = 10s}, awaited);
-        auto& [error, slot] = result;
-        if (error) {
-            co_await pause_for(step);
+        auto slot = co_await acquire(pool, 10s);
+        if (slot.empty())
             continue;
-        }
         {
             std::lock_guard const lock{mutex_};
             ++observed_.taken;

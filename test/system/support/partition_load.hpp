@@ -71,6 +71,8 @@ private:
         std::uint32_t first_cell;
     };
 
+    /** Empty: an error, after which a moment has passed. */
+    asio::awaitable<Slot> acquire(Pool const& pool, std::chrono::milliseconds wait);
     asio::awaitable<void> keep(Pool pool);
     asio::awaitable<void> contend(Pool pool, std::chrono::milliseconds hold);
     asio::awaitable<void> wait_for_a_held_one(Pool pool);

@@ -35,10 +35,7 @@ class Subreaper
 public:
     explicit Subreaper(std::vector<std::string> words)
     {
-        std::vector<char*> arguments;
-        for (auto& word : words)
-            arguments.push_back(word.data());
-        arguments.push_back(nullptr);
+        auto const arguments = pointers_to(words);
         id_ = ::fork();
         if (id_ == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // `tenure run` on a terminal: the command reads it and gets its control keys, and a shell can suspend the job. In
 // scripts and pipelines, the other processes keep the terminal and its keys.
+#include "harness/child_process.hpp"
 #include "harness/eventually.hpp"
 #include "harness/paths.hpp"
 #include "harness/redis_server.hpp"
@@ -31,10 +32,7 @@ class OnTerminal
 public:
     explicit OnTerminal(std::vector<std::string> words)
     {
-        std::vector<char*> arguments;
-        for (auto& word : words)
-            arguments.push_back(word.data());
-        arguments.push_back(nullptr);
+        auto const arguments = pointers_to(words);
         process_ = ::forkpty(&terminal_, nullptr, nullptr, nullptr);
         if (process_ == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The hook for tracing: what it is told, and that it can do no harm.
-#include "unit/scripted_store.hpp"
+#include "unit/job_pool.hpp"
 
 #include <tenure/errc.hpp>
 #include <tenure/event.hpp>
@@ -61,29 +61,18 @@ private:
 
 using Kinds = std::vector<Event::Kind>;
 
-struct EventTest : ScriptedStore {
-    explicit EventTest(EventHook hook = {})
+struct EventTest : JobPool {
+    explicit EventTest(std::shared_ptr<Heard> hears = std::make_shared<Heard>())
+        : EventTest([hears](Event const& event) { hears->add(event); })
     {
-        StoreOptions options;
-        options.worker_name = "w1";
-        options.on_event = hook ? std::move(hook) : [heard = heard](Event const& event) { heard->add(event); };
-        store.emplace(runtime, backend, std::move(options));
-        runtime->run_ready();
-        pool.emplace(*store, SlotPoolConfig{.prefix = "job:", .size = 4, .ttl = 3s, .note = "rack 7"});
+        heard = std::move(hears);
+    }
+    explicit EventTest(EventHook hook)
+        : JobPool({.on_event = std::move(hook)})
+    {
     }
 
-    void acquire(Attempt<Slot>& attempt)
-    {
-        attempt.start(*pool);
-        runtime->run_ready();
-        runtime->run_for(40ms);
-        backend->answer(backend->claims, grant(3s, 2));
-        runtime->run_ready();
-        REQUIRE(attempt.error == error_code());
-    }
-
-    std::shared_ptr<Heard> heard = std::make_shared<Heard>();
-    std::optional<SlotPool> pool;
+    std::shared_ptr<Heard> heard;
 };
 
 } // namespace

@@ -33,15 +33,6 @@ struct PlaceTest : ScriptedStore {
     {
         return {.place = InLine{.number = number, .ahead = 1, .ttl = 3s, .since = runtime->now()}};
     }
-    /** Answers the oldest claim. */
-    template <class Answer>
-    ClaimRequest answer_claim(Answer answer)
-    {
-        REQUIRE_FALSE(backend->claims.empty());
-        auto request = backend->answer(backend->claims, std::move(answer));
-        runtime->run_ready();
-        return request;
-    }
     void notify(WatchEvent event, std::vector<std::uint64_t> const& numbers = {}) const
     {
         backend->watch_handler({event, numbers});

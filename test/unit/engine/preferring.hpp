@@ -29,15 +29,6 @@ struct Preferring : ScriptedStore {
         attempt.start(pool, options);
         runtime->run_ready();
     }
-    /** Answers the oldest claim. */
-    template <class Answer>
-    ClaimRequest answer_claim(Answer answer)
-    {
-        REQUIRE_FALSE(backend->claims.empty());
-        auto request = backend->answer(backend->claims, std::move(answer));
-        runtime->run_ready();
-        return request;
-    }
     /** The claim asked for slot 5 and for no other, and stands in no line. */
     static void check_asks_for_preferred(ClaimRequest const& request)
     {

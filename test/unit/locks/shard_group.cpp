@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // ShardGroup in virtual time: members of several processes over one simulated store.
+#include "unit/code_of.hpp"
 #include "unit/scripted_store.hpp"
 
 #include <tenure/errc.hpp>
@@ -56,8 +57,6 @@ struct Process {
     void cancel(CancelType type) { signal.emit(type); }
     asio::awaitable<void> work(Shard& shard, TaskGroup& tasks);
     [[nodiscard]] std::size_t count() const { return group.owned().size(); }
-    /** The code of the failure that has ended the run. */
-    [[nodiscard]] error_code code() const;
 
     World& world;
     std::map<ShardEvent::Kind, unsigned> events;
@@ -154,17 +153,6 @@ asio::awaitable<void> Process::work(Shard& shard, TaskGroup&)
         throw std::runtime_error("the work failed");
 }
 
-error_code Process::code() const
-{
-    try {
-        if (failure)
-            std::rethrow_exception(failure);
-    } catch (boost::system::system_error const& thrown) {
-        return thrown.code();
-    }
-    return {};
-}
-
 } // namespace
 
 TEST_CASE("the only member of a group owns all shards, and runs their works")
@@ -239,7 +227,7 @@ TEST_CASE("members share the shards out, and move as few as possible")
         third.cancel(CancelType::total);
         world.time.run_for(3s);
         CHECK(third.ended);
-        CHECK(third.code() == asio::error::operation_aborted);
+        CHECK(code_of(third.failure) == asio::error::operation_aborted);
         CHECK(first.count() + second.count() == 8);
         CHECK(first.events[ShardEvent::Kind::acquired] + second.events[ShardEvent::Kind::acquired] == acquired + 2);
         CHECK(third.group.members().empty());
@@ -388,7 +376,7 @@ TEST_CASE("a run that is cancelled at once asks the store for nothing")
     member.cancel(CancelType::total);
     world.time.run_for(60s);
     CHECK(member.ended);
-    CHECK(member.code() == asio::error::operation_aborted);
+    CHECK(code_of(member.failure) == asio::error::operation_aborted);
     CHECK(member.events.empty());
     for (auto const& requests : member.store.metrics().requests)
         for (auto const count : requests.by_outcome)
@@ -448,7 +436,7 @@ TEST_CASE("a run ends with the store")
     member.store.async_close(1s, [](error_code) {});
     world.time.run_for(10s);
     CHECK(member.ended);
-    CHECK(member.code() == errc::closed);
+    CHECK(code_of(member.failure) == errc::closed);
     CHECK(member.works.empty());
 }
 

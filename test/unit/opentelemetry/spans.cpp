@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "unit/scripted_store.hpp"
+#include "unit/job_pool.hpp"
 
 #include <tenure/errc.hpp>
 #include <tenure/multi_lock.hpp>
@@ -75,29 +75,21 @@ std::int64_t number_of(sdk::SpanData const& span, std::string const& attribute)
     return ::opentelemetry::nostd::get<std::int64_t>(span.GetAttributes().at(attribute));
 }
 
-struct SpanTest : ScriptedStore {
-    SpanTest()
-    {
-        StoreOptions options;
-        options.worker_name = "w1";
-        add_spans(options, recorder.provider());
-        store.emplace(runtime, backend, std::move(options));
-        runtime->run_ready();
-        pool.emplace(*store, SlotPoolConfig{.prefix = "job:", .size = 4, .ttl = 3s, .note = "rack 7"});
-    }
+StoreOptions with_spans(Recorder const& recorder)
+{
+    StoreOptions options;
+    add_spans(options, recorder.provider());
+    return options;
+}
 
-    void acquire(Attempt<Slot>& attempt)
+struct SpanTest : JobPool {
+    explicit SpanTest(Recorder const& with = {})
+        : JobPool(with_spans(with))
+        , recorder(with)
     {
-        attempt.start(*pool);
-        runtime->run_ready();
-        runtime->run_for(40ms);
-        backend->answer(backend->claims, grant(3s, 2));
-        runtime->run_ready();
-        REQUIRE(attempt.error == error_code());
     }
 
     Recorder recorder;
-    std::optional<SlotPool> pool;
 };
 
 } // namespace

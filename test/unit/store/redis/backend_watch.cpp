@@ -51,6 +51,14 @@ struct WatchSetting {
         CHECK(events.empty());
         return result;
     }
+    /** Of channel "x", whose subscription the server has confirmed. */
+    [[nodiscard]] std::unique_ptr<Watch> confirmed_watch(Events& events)
+    {
+        auto result = watch("x", events);
+        runtime->run_ready();
+        last().answer(confirmation("x"));
+        return result;
+    }
     [[nodiscard]] FakeConnection& last() { return *connections.made.back(); }
 };
 
@@ -153,9 +161,7 @@ TEST_CASE("after a reconnect every channel is subscribed again", "[redis][watch]
 {
     WatchSetting setting;
     Events events;
-    auto a = setting.watch("x", events);
-    setting.runtime->run_ready();
-    setting.last().answer(confirmation("x"));
+    auto a = setting.confirmed_watch(events);
     setting.last().become(ConnectionState::backing_off);
     CHECK(events == Events{WatchEvent::in_force, WatchEvent::interrupted});
     setting.last().become(ConnectionState::ready);
@@ -192,9 +198,7 @@ TEST_CASE(
 {
     WatchSetting setting;
     Events events;
-    auto a = setting.watch("x", events);
-    setting.runtime->run_ready();
-    setting.last().answer(confirmation("x"));
+    auto a = setting.confirmed_watch(events);
     a.reset();
     auto const let_pass = [&](int seconds) {
         for (int i = 0; i < seconds; ++i) {
@@ -220,9 +224,7 @@ TEST_CASE("a subscription that hangs is found out and replaced", "[redis][watch]
 {
     WatchSetting setting;
     Events events;
-    auto a = setting.watch("x", events);
-    setting.runtime->run_ready();
-    setting.last().answer(confirmation("x"));
+    auto a = setting.confirmed_watch(events);
     // the question of the first look is answered, that of the second is not
     setting.runtime->run_for(10s);
     REQUIRE(setting.last().unanswered() == 1);
