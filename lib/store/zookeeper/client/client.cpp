@@ -197,10 +197,9 @@ void Client::set_timer(Instant now, ClientHandle::Interest const& interest)
     // A timer that fires early sets the next one, which is far rarer than calls of this function. But the pause between
     // two rounds of the servers ends with the next call of the C client.
     auto const due = now + std::max<Clock::duration>(wait, 1ms);
-    if (timer_.pending() && identity_ != 0 && timer_due_ <= due)
-        return;
-    timer_due_ = due;
-    timer_.at(due, weak_from_this(), &Client::pump);
+    if (identity_ == 0)
+        timer_.cancel();
+    timer_.by(due, weak_from_this(), &Client::pump);
 }
 
 void Client::report_no_server()

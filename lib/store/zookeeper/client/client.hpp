@@ -97,8 +97,6 @@ private:
     /// time of the last data from the server
     Instant last_received_{};
     Timer timer_{*runtime_};
-    /// when it fires
-    Instant timer_due_ = Instant::max();
 };
 
 } // namespace tenure::zookeeper

@@ -199,10 +199,8 @@ void NodeRegistry::close() noexcept
 
 void NodeRegistry::arm(Instant when)
 {
-    if (closed_ || (timer_.pending() && armed_for_ <= when))
-        return;
-    armed_for_ = when;
-    timer_.at(when, weak_from_this(), &NodeRegistry::remove_lapsed);
+    if (!closed_)
+        timer_.by(when, weak_from_this(), &NodeRegistry::remove_lapsed);
 }
 
 void NodeRegistry::remove_lapsed()

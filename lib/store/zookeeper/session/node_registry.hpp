@@ -142,7 +142,6 @@ private:
     /// removals that wait for the end of a deletion, by path; the request for the deletion owns the list
     std::unordered_map<std::string, std::weak_ptr<DeletionWaiters>> deleting_;
     Timer timer_{*runtime_};
-    Instant armed_for_ = Instant::max();
     bool closed_ = false;
 };
 

@@ -159,8 +159,6 @@ private:
     SessionLife life_;
     ConnectionWaiters waiting_;
     Timer waiting_timer_{*runtime_};
-    /// when it fires
-    Instant waiting_timer_due_ = Instant::max();
     RequestQueue requests_;
     NodeProofs proofs_;
     SessionRoom room_;

@@ -66,10 +66,7 @@ void Session::set_waiting_timer()
         waiting_timer_.cancel();
         return;
     }
-    if (waiting_timer_.pending() && waiting_timer_due_ <= first)
-        return;
-    waiting_timer_due_ = first;
-    waiting_timer_.at(first, weak_from_this(), [](Session& self) {
+    waiting_timer_.by(first, weak_from_this(), [](Session& self) {
         auto late = self.waiting_.take_late(self.runtime_->now());
         self.set_waiting_timer();
         fail(std::move(late), self.connected() ? Failure::dropped() : self.why_not_connected());
