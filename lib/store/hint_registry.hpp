@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "ending_watch.hpp"
 #include "runtime/names.hpp"
 
 #include <tenure/backend/backend.hpp>
@@ -61,7 +62,12 @@ public:
         shared_->entries[topic].watchers.push_back(shared);
         if (now)
             notify_later(*shared_->runtime, shared, *now);
-        return std::make_unique<Watcher>(shared_, std::move(topic), std::move(shared));
+        // the watch has the only strong reference to the handler: without it the handler is not called
+        return std::make_unique<EndingWatch>(
+            [registry = std::weak_ptr(shared_), topic = std::move(topic), handler = std::move(shared)] {
+                if (auto const alive = registry.lock())
+                    remove(*alive, topic, handler);
+            });
     }
 
     /** Makes a watch of a closed store: its handler is notified that no hints will come. */
@@ -69,7 +75,7 @@ public:
     {
         auto shared = std::make_shared<Handler>(std::move(handler));
         notify_later(*shared_->runtime, shared, WatchEvent::unavailable);
-        return std::make_unique<Watcher>(shared_, Topic{}, std::move(shared));
+        return std::make_unique<EndingWatch>([handler = std::move(shared)] {});
     }
 
     [[nodiscard]] Entries& entries() noexcept { return shared_->entries; }
@@ -106,42 +112,20 @@ private:
         Entries entries;
     };
 
-    class Watcher final : public Watch
+    static void remove(Shared& registry, Topic const& topic, std::shared_ptr<Handler> const& handler)
     {
-    public:
-        Watcher(std::weak_ptr<Shared> registry, Topic topic, std::shared_ptr<Handler> handler)
-            : registry_(std::move(registry))
-            , topic_(std::move(topic))
-            , handler_(std::move(handler))
-        {
-        }
-        Watcher(Watcher const&) = delete;
-        Watcher& operator=(Watcher const&) = delete;
-
-        ~Watcher() override
-        {
-            auto const registry = registry_.lock();
-            if (registry == nullptr)
-                return;
-            auto const found = registry->entries.find(topic_);
-            if (found == registry->entries.end())
-                return;
-            auto& watchers = found->second.watchers;
-            // the current watcher's own pointer has not expired yet
-            std::erase_if(watchers, [this](std::weak_ptr<Handler> const& watcher) {
-                auto const alive = watcher.lock();
-                return alive == nullptr || alive == handler_;
-            });
-            if (watchers.empty())
-                found->second.idle_since = registry->runtime->now();
-        }
-
-    private:
-        std::weak_ptr<Shared> registry_;
-        Topic topic_;
-        /// the only strong reference: without it the handler is not called
-        std::shared_ptr<Handler> handler_;
-    };
+        auto const found = registry.entries.find(topic);
+        if (found == registry.entries.end())
+            return;
+        auto& watchers = found->second.watchers;
+        // the handler of the watch that ends has not expired yet
+        std::erase_if(watchers, [&handler](std::weak_ptr<Handler> const& watcher) {
+            auto const alive = watcher.lock();
+            return alive == nullptr || alive == handler;
+        });
+        if (watchers.empty())
+            found->second.idle_since = registry.runtime->now();
+    }
 
     static void notify_later(Runtime& runtime, std::weak_ptr<Handler> handler, WatchEvent event)
     {
