@@ -40,7 +40,7 @@ struct Attempt {
     /** Another claim may begin. */
     void end()
     {
-        room.give_back();
+        room = nullptr;
         place = {};
     }
 

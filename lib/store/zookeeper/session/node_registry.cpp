@@ -86,7 +86,7 @@ void NodeRegistry::let_go(OwnedNode& node) noexcept
 {
     node.state = OwnedNode::State::gone;
     node.use = nullptr;
-    node.room.give_back();
+    node.room = nullptr;
 }
 
 void NodeRegistry::remove(OwnedNode& node)

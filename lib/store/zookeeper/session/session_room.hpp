@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <memory>
 #include <string_view>
-#include <utility>
 
 namespace tenure::zookeeper
 {
@@ -26,43 +25,8 @@ public:
         return path.size() + path_overhead;
     }
 
-    /** Room that a node, or a claim, has taken. It is given back with the object. */
-    class Taken
-    {
-    public:
-        Taken() noexcept = default;
-        Taken(std::shared_ptr<std::size_t> used, std::size_t bytes) noexcept
-            : used_(std::move(used))
-            , bytes_(bytes)
-        {
-            *used_ += bytes_;
-        }
-        Taken(Taken const&) = delete;
-        Taken& operator=(Taken const&) = delete;
-        Taken(Taken&& other) noexcept
-            : used_(std::move(other.used_))
-            , bytes_(other.bytes_)
-        {
-        }
-        Taken& operator=(Taken&& other) noexcept
-        {
-            give_back();
-            used_ = std::move(other.used_);
-            bytes_ = other.bytes_;
-            return *this;
-        }
-        ~Taken() { give_back(); }
-
-        void give_back() noexcept
-        {
-            if (auto const used = std::exchange(used_, nullptr))
-                *used -= bytes_;
-        }
-
-    private:
-        std::shared_ptr<std::size_t> used_;
-        std::size_t bytes_ = 0;
-    };
+    /** Room that a node, or a claim, has taken. It is given back with the last copy. */
+    using Taken = std::shared_ptr<void>;
 
     /** @param longest_transaction  `jute.maxbuffer` of the servers */
     explicit SessionRoom(std::size_t longest_transaction)
@@ -72,14 +36,20 @@ public:
 
     [[nodiscard]] bool fits(std::size_t bytes) const noexcept { return *nodes_ + *claims_ + bytes <= limit_; }
     /** For a node, also if it does not fit: a claim that has begun is not refused. */
-    [[nodiscard]] Taken take(std::size_t bytes) const { return {nodes_, bytes}; }
+    [[nodiscard]] Taken take(std::size_t bytes) const { return take_of(nodes_, bytes); }
     /** For the node that a claim may make. */
-    [[nodiscard]] Taken reserve(std::size_t bytes) const { return {claims_, bytes}; }
+    [[nodiscard]] Taken reserve(std::size_t bytes) const { return take_of(claims_, bytes); }
     [[nodiscard]] bool has_nodes() const noexcept { return *nodes_ > 0; }
     /** The space that nodes have taken. */
     [[nodiscard]] std::size_t used() const noexcept { return *nodes_; }
 
 private:
+    [[nodiscard]] static Taken take_of(std::shared_ptr<std::size_t> const& used, std::size_t bytes)
+    {
+        *used += bytes;
+        return {nullptr, [used, bytes](void*) { *used -= bytes; }};
+    }
+
     std::size_t limit_;
     /// bytes of nodes
     std::shared_ptr<std::size_t> nodes_ = std::make_shared<std::size_t>(0);
