@@ -17,23 +17,6 @@ namespace
 /// pause between two attempts to remove an expired node
 constexpr auto retry = 250ms;
 
-/** Marks an expired node while the registry is removing it. */
-class BeingRemoved
-{
-public:
-    explicit BeingRemoved(OwnedNode& node)
-        : node_(node)
-    {
-        node_.being_removed = true;
-    }
-    BeingRemoved(BeingRemoved const&) = delete;
-    BeingRemoved& operator=(BeingRemoved const&) = delete;
-    ~BeingRemoved() { node_.being_removed = false; }
-
-private:
-    OwnedNode& node_;
-};
-
 } // namespace
 
 bool OwnedNode::matches(Response const& read) const
@@ -234,9 +217,9 @@ bool NodeRegistry::is_claimed(OwnedNode const& node) const
 store::Request<std::monostate> NodeRegistry::remove_if_lapsed(std::shared_ptr<NodeRegistry> self, OwnedNodePtr node)
 {
     // a look that waits in the queue of a slow server is not repeated
-    if (!node->session->connected() || self->is_claimed(*node) || node->being_removed)
+    if (!node->session->connected() || self->is_claimed(*node) || std::exchange(node->being_removed, true))
         co_return std::monostate();
-    BeingRemoved const mark(*node);
+    std::shared_ptr<void> const mark(nullptr, [&node](void*) { node->being_removed = false; });
     auto const extensions = node->extensions;
     if (node->unnamed()) {
         auto search = find_place(node->session, node->path);
