@@ -6,7 +6,6 @@
 #include "config.hpp"
 #include "operations.hpp"
 #include "store/etcd/http/client.hpp"
-#include "store/etcd/leases/renewals.hpp"
 #include "watcher.hpp"
 
 #include <tenure/backend/renew_each.hpp>
@@ -31,7 +30,6 @@ public:
         : description_(etcd::describe(config))
         , client_(std::make_shared<Client>(std::move(runtime), std::move(config), std::move(streams), description_))
         , cluster_(std::make_shared<ClusterContext>(client_))
-        , renewals_(cluster_)
         , watcher_(std::make_shared<Watcher>(cluster_))
     {
         watcher_->start();
@@ -60,7 +58,7 @@ public:
     {
         renew_each(
             std::move(requests), std::move(handler), [this](RenewRequest request, ReplyHandler<RenewReply> reply_to) {
-                renewals_.add(std::move(request), std::move(reply_to));
+                etcd::renew(cluster_, std::move(request), std::move(reply_to));
             });
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
@@ -112,7 +110,6 @@ private:
     std::string description_;
     ClientPtr client_;
     ClusterPtr cluster_;
-    Renewals renewals_;
     std::shared_ptr<Watcher> watcher_;
 };
 

@@ -4,7 +4,9 @@
 #include "places.hpp"
 #include "runtime/names.hpp"
 #include "store/etcd/http/client.hpp"
+#include "store/etcd/leases/keep_alives.hpp"
 #include "store/etcd/leases/leases.hpp"
+#include "store/etcd/leases/proofs.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -79,6 +81,8 @@ struct ClusterContext {
     explicit ClusterContext(ClientPtr through)
         : client(std::move(through))
         , leases(std::make_shared<Leases>(client))
+        , keep_alives(std::make_shared<KeepAlives>(client))
+        , proofs(std::make_shared<Proofs>(client, leases))
     {
     }
 
@@ -87,6 +91,8 @@ struct ClusterContext {
 
     ClientPtr client;
     std::shared_ptr<Leases> leases;
+    std::shared_ptr<KeepAlives> keep_alives;
+    std::shared_ptr<Proofs> proofs;
     Owners owners;
     /// prefix and index of the keys that claims of this store are taking now: other claims choose another key
     std::set<std::pair<std::string, std::uint32_t>> being_taken;

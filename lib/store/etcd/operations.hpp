@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Operations on a cluster except renewals, which have a separate class.
+// Operations on a cluster.
 #pragma once
 
 #include "cluster_context.hpp"
@@ -16,6 +16,11 @@ namespace tenure::etcd
 
 /** Claims the first free key of the range for the owner. */
 void claim(ClusterPtr const& cluster, ClaimRequest request, ReplyHandler<ClaimReply> handler);
+
+/** Renews a claim by a keep-alive of its lease, and a read that proves it. A member may answer a keep-alive although
+ *  another leader was elected, which lets the lease expire earlier; and the answer says nothing about the key. So a
+ * read that a majority confirms must show the key unchanged, and the term of the leader. */
+void renew(ClusterPtr const& cluster, RenewRequest request, ReplyHandler<RenewReply> handler);
 
 /** Deletes the key if it still belongs to the claim. With a quarantine, or `keep_for`, the key moves to a lease of
  *  that time, or stays with its own. */

@@ -4,7 +4,7 @@
 
 #include "places.hpp"
 #include "store/etcd/http/limits.hpp"
-#include "store/etcd/leases/renewals.hpp"
+#include "store/etcd/leases/rebind.hpp"
 
 #include <store/share_sum.hpp>
 

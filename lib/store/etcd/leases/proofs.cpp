@@ -90,7 +90,7 @@ void Proofs::ended(Batch batch, Outcome outcome)
         send_part(batch, size / 2, size, batch.reads_all);
         return;
     }
-    auto const where = cluster_->where();
+    auto const where = client_->where();
     if (outcome.good()) {
         auto reply = parse_transaction(outcome.body);
         bool const complete =
@@ -112,14 +112,14 @@ void Proofs::ended(Batch batch, Outcome outcome)
 
 void Proofs::answered(Batch batch, TransactionReply reply)
 {
-    cluster_->leases->note(reply.header);
+    leases_->note(reply.header);
     if (!reply.succeeded) {
         if (!batch.reads_all) {
             send_part(batch, 0, batch.wanted.size(), true);
             return;
         }
         for (auto& wanted : batch.wanted)
-            wanted.handler(malformed_reply(cluster_->where(), wanted.claim->key()));
+            wanted.handler(malformed_reply(client_->where(), wanted.claim->key()));
         return;
     }
     std::size_t read = 0;

@@ -2,8 +2,9 @@
 #pragma once
 
 #include "batches.hpp"
+#include "leases.hpp"
 #include "runtime/names.hpp"
-#include "store/etcd/cluster_context.hpp"
+#include "store/etcd/http/client.hpp"
 #include "store/etcd/http/messages.hpp"
 
 #include <tenure/backend/backend.hpp>
@@ -48,9 +49,9 @@ public:
     using Reply = std::variant<RangeReply, Failure>;
     using Handler = OneShot<void(Reply&&)>;
 
-    explicit Proofs(ClusterPtr cluster)
-        : Batches(cluster->client, "kv/txn")
-        , cluster_(std::move(cluster))
+    Proofs(ClientPtr client, std::shared_ptr<Leases> leases)
+        : Batches(std::move(client), "kv/txn")
+        , leases_(std::move(leases))
     {
     }
 
@@ -68,7 +69,7 @@ private:
     /** Sends the keys of the batch in two requests, or one where `reads_all` is all that changes. */
     void send_part(Batch& batch, std::size_t begin, std::size_t end, bool reads_all);
 
-    ClusterPtr cluster_;
+    std::shared_ptr<Leases> leases_;
 };
 
 } // namespace tenure::etcd

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Moves of a held key to another lease.
-#include "renewals.hpp"
+#include "rebind.hpp"
 
 #include "store/etcd/steps.hpp"
 
@@ -42,7 +42,7 @@ void adopt(ClusterContext& cluster, HeldKey& held, LeasePtr lease, std::uint64_t
 
 /** The instant until which a holder may rely on a key with this lease. The rest of the lease is the key's quarantine.
  */
-Instant good_until(Lease const& lease, Claim const& claim)
+Instant end_of(Lease const& lease, Claim const& claim)
 {
     return lease.since + Clock::duration(std::chrono::seconds(lease.granted)) - Clock::duration(claim.reuse_after);
 }
@@ -80,7 +80,7 @@ Instant good_until(Claim const& claim, Instant renewed, std::chrono::millisecond
 {
     auto until = renewed + ttl;
     for (auto const& successor : held_key_of(claim).successors)
-        until = std::min(until, good_until(*successor.lease, claim));
+        until = std::min(until, end_of(*successor.lease, claim));
     return until;
 }
 
@@ -111,7 +111,7 @@ store::Request<RenewReply> move_to_new_lease(ClusterPtr cluster, RenewRequest re
     for (;;) {
         // Another move has superseded this one. Or the earlier lease was renewed after the grant of this one, and the
         // holder relies on that; with such slow grants the next move can wait.
-        bool const too_short = good_until(*lease, claim) < held.promised;
+        bool const too_short = end_of(*lease, claim) < held.promised;
         if (too_short)
             held.next_move = cluster->runtime().now() + request.ttl;
         if (too_short || lease->revoked) {

@@ -1,8 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Renewals: keep-alives, and the reads that prove them.
-#include "renewals.hpp"
+#include "rebind.hpp"
 
 #include "store/etcd/http/exchange.hpp"
+#include "store/etcd/operations.hpp"
 #include "store/etcd/steps.hpp"
 
 #include <tenure/errc.hpp>
@@ -57,43 +58,18 @@ Failure unproven(Failure failed, std::string const& where)
     return failed;
 }
 
-} // namespace
-
-void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
-{
-    auto const& claim = *request.claim;
-    if (claim.handle == nullptr) {
-        cluster_->runtime().post([handler = std::move(handler), waits = claim.range->shares]() mutable {
-            if (waits)
-                handler(NotOwner{}); // a place that waits
-            else
-                handler(Failure::refused(errc::store_refused, "a claim without a lease", true));
-        });
-        return;
-    }
-    auto& held = held_key_of(claim);
-    if (held.lease->seconds == whole_seconds(request.lifetime())) {
-        renew(cluster_, keep_alives_, proofs_, std::move(request)).start(std::move(handler));
-        return;
-    }
-    // A server's lease has a fixed ttl. A holder that requests less gets less from now on.
-    held.promised = std::min(held.promised, cluster_->runtime().now() + request.ttl);
-    move_to_new_lease(cluster_, std::move(request), true).start(std::move(handler));
-}
-
-store::Request<RenewReply> Renewals::renew(
-    ClusterPtr cluster, std::shared_ptr<KeepAlives> keep_alives, std::shared_ptr<Proofs> proofs, RenewRequest request)
+store::Request<RenewReply> renew_in_steps(ClusterPtr cluster, RenewRequest request)
 {
     auto const key = entry_of(*request.claim);
     auto& held = held_key_of(*request.claim);
     auto const lease = held.lease;
     store::Step<KeepAlives::Reply> keep_alive([&](KeepAlives::Handler handler) {
-        keep_alives->add(lease->id, request.claim, request.not_after, std::move(handler));
+        cluster->keep_alives->add(lease->id, request.claim, request.not_after, std::move(handler));
     });
     auto const kept = co_await keep_alive;
 
     store::Step<Proofs::Reply> proof(
-        [&](Proofs::Handler handler) { proofs->add(request.claim, request.not_after, std::move(handler)); });
+        [&](Proofs::Handler handler) { cluster->proofs->add(request.claim, request.not_after, std::move(handler)); });
     proof.on_failure([cluster](Failure failed) { return unproven(std::move(failed), cluster->where()); });
     auto const read = co_await proof;
     auto reply = judge(*cluster, request, lease, kept.since, kept.reply, read);
@@ -118,6 +94,30 @@ store::Request<RenewReply> Renewals::renew(
     if (std::holds_alternative<Failure>(moved))
         co_return reply;
     co_return moved;
+}
+
+} // namespace
+
+void renew(ClusterPtr const& cluster, RenewRequest request, ReplyHandler<RenewReply> handler)
+{
+    auto const& claim = *request.claim;
+    if (claim.handle == nullptr) {
+        cluster->runtime().post([handler = std::move(handler), waits = claim.range->shares]() mutable {
+            if (waits)
+                handler(NotOwner{}); // a place that waits
+            else
+                handler(Failure::refused(errc::store_refused, "a claim without a lease", true));
+        });
+        return;
+    }
+    auto& held = held_key_of(claim);
+    if (held.lease->seconds == whole_seconds(request.lifetime())) {
+        renew_in_steps(cluster, std::move(request)).start(std::move(handler));
+        return;
+    }
+    // A server's lease has a fixed ttl. A holder that requests less gets less from now on.
+    held.promised = std::min(held.promised, cluster->runtime().now() + request.ttl);
+    move_to_new_lease(cluster, std::move(request), true).start(std::move(handler));
 }
 
 } // namespace tenure::etcd

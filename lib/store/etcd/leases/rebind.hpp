@@ -1,8 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Keys that move to another lease.
 #pragma once
 
-#include "keep_alives.hpp"
-#include "proofs.hpp"
 #include "runtime/names.hpp"
 #include "store/etcd/cluster_context.hpp"
 #include "store/etcd/http/messages.hpp"
@@ -13,38 +12,10 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <string>
 
 namespace tenure::etcd
 {
-
-/** Renewals: keep-alives of leases, and reads that prove them. A member may answer a keep-alive although another
- *  leader was elected, which lets the lease expire earlier; and the answer says nothing about the key. So a read that
- *  a majority confirms must show the key unchanged, and the term of the leader. Everything runs on the strand. */
-class Renewals
-{
-public:
-    explicit Renewals(ClusterPtr cluster)
-        : cluster_(std::move(cluster))
-        , keep_alives_(std::make_shared<KeepAlives>(cluster_->client))
-        , proofs_(std::make_shared<Proofs>(cluster_))
-    {
-    }
-
-    void add(RenewRequest request, ReplyHandler<RenewReply> handler);
-
-private:
-    static store::Request<RenewReply> renew(
-        ClusterPtr cluster, std::shared_ptr<KeepAlives> keep_alives, std::shared_ptr<Proofs> proofs,
-        RenewRequest request);
-
-    ClusterPtr cluster_;
-    std::shared_ptr<KeepAlives> keep_alives_;
-    std::shared_ptr<Proofs> proofs_;
-};
-
-// -- keys that move to another lease (rebind.cpp) --
 
 /** Records the lease of the key in a read: its known lease or a successor. False for any other lease, or if another
  *  program wrote the key: then the holder has lost it. */
