@@ -4,6 +4,7 @@
 #include "runtime/names.hpp"
 
 #include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <coroutine>
 #include <cstddef>
@@ -197,6 +198,15 @@ template <class Result, class Start>
                         pending->finish();
                 });
         });
+}
+
+/** Continues in the next turn of the loop.
+ *  @param runtime  outlives the request */
+[[nodiscard]] inline Step<std::monostate> next_turn(Runtime& runtime)
+{
+    return Step<std::monostate>([&runtime](OneShot<void(std::monostate&&)> handler) {
+        runtime.post([handler = std::move(handler)]() mutable { handler({}); });
+    });
 }
 
 /** A request as a step of another one. */

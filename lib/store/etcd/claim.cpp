@@ -189,7 +189,7 @@ store::Request<ClaimReply> claim_in_steps(AttemptPtr attempt)
     auto const& request = attempt->request;
     auto const& range = *request.range;
     if (attempt->stopped()) {
-        auto turn = next_turn(attempt->cluster);
+        auto turn = store::next_turn(cluster.runtime());
         co_await turn;
         co_return Failure::dropped();
     }
@@ -221,7 +221,7 @@ store::Request<ClaimReply> claim_in_steps(AttemptPtr attempt)
             co_return Busy{{}, occupied.never_free()};
         if (attempt->stopped() || request.not_after.over(cluster.runtime().now())) {
             // without a read the caller's call has not returned yet
-            auto turn = next_turn(attempt->cluster);
+            auto turn = store::next_turn(cluster.runtime());
             co_await turn;
             co_return Failure::dropped();
         }

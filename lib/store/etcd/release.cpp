@@ -120,7 +120,7 @@ store::Request<WithdrawReply> withdraw(ClusterPtr cluster, WithdrawRequest reque
         state->withdrawn = true;
         // what is not sent never will be; then only what was sent is to be ended
         cluster->client->drop_unsent(state.get());
-        auto turn = next_turn(cluster);
+        auto turn = store::next_turn(cluster->runtime());
         co_await turn;
     }
     if (state != nullptr && state->lease != nullptr) {

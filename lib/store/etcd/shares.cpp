@@ -208,7 +208,7 @@ store::Request<ClaimReply> claim_place(AttemptPtr attempt)
         }
         if (attempt->stopped() || request.not_after.over(cluster.runtime().now())) {
             // with a spare lease the caller's call has not returned yet
-            auto turn = next_turn(attempt->cluster);
+            auto turn = store::next_turn(cluster.runtime());
             co_await turn;
             co_return Failure::dropped();
         }

@@ -65,11 +65,4 @@ store::Step<WithdrawReply> revoke(ClusterPtr const& cluster, LeasePtr lease, Dea
     });
 }
 
-store::Step<std::monostate> next_turn(ClusterPtr const& cluster)
-{
-    return store::Step<std::monostate>([cluster](OneShot<void(std::monostate&&)> handler) {
-        cluster->runtime().post([handler = std::move(handler)]() mutable { handler({}); });
-    });
-}
-
 } // namespace tenure::etcd

@@ -92,7 +92,4 @@ grant(ClusterPtr const& cluster, std::chrono::milliseconds lifetime, Deadline no
 [[nodiscard]] store::Step<WithdrawReply>
 revoke(ClusterPtr const& cluster, LeasePtr lease, Deadline not_after, Sender sender);
 
-/** Continues in the next turn of the loop. */
-[[nodiscard]] store::Step<std::monostate> next_turn(ClusterPtr const& cluster);
-
 } // namespace tenure::etcd

@@ -76,7 +76,7 @@ store::Request<EarlyReply> create(AttemptPtr attempt, OwnedNodePtr node)
     for (;;) {
         if (request.not_after.over(attempt->ensemble->runtime().now())) {
             attempt->forget(*node);
-            auto turn = next_turn(attempt->ensemble->runtime());
+            auto turn = store::next_turn(attempt->ensemble->runtime());
             co_await turn;
             co_return Failure::dropped();
         }

@@ -113,7 +113,7 @@ store::Request<ReleaseReply> remove_in_steps(EnsemblePtr ensemble, OwnedNodePtr 
         }
         if (runtime.now() > not_after) {
             // never inside the call that requests the removal
-            auto turn = next_turn(runtime);
+            auto turn = store::next_turn(runtime);
             co_await turn;
             co_return Failure::dropped();
         }
@@ -145,7 +145,7 @@ store::Request<WithdrawReply> withdraw(EnsemblePtr ensemble, WithdrawRequest req
 {
     ensemble->give_back(request.owner);
     auto nodes = ensemble->registry().find_all(request.owner, *request.range);
-    auto turn = next_turn(ensemble->runtime());
+    auto turn = store::next_turn(ensemble->runtime());
     co_await turn;
     WithdrawReply reply = Released{};
     for (; !nodes.empty(); nodes.pop_back()) {

@@ -158,7 +158,7 @@ store::Request<EarlyReply> place_in_steps(AttemptPtr attempt, OwnedNodePtr node)
     for (;;) {
         if (request.not_after.over(ensemble->runtime().now())) {
             attempt->forget(*node);
-            auto turn = next_turn(ensemble->runtime());
+            auto turn = store::next_turn(ensemble->runtime());
             co_await turn;
             co_return Failure::dropped();
         }

@@ -20,13 +20,6 @@ store::Step<std::optional<Failure>> connect(SessionPtr const& session, Deadline 
         });
 }
 
-store::Step<std::monostate> next_turn(Runtime& runtime)
-{
-    return store::Step<std::monostate>([&runtime](OneShot<void(std::monostate&&)> handler) {
-        runtime.post([handler = std::move(handler)]() mutable { handler({}); });
-    });
-}
-
 store::Step<Response> ask(SessionPtr const& session, Request request, Terms terms)
 {
     return store::Step<Response>(

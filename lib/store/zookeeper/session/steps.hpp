@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
 
 namespace tenure::zookeeper
 {
@@ -18,9 +17,6 @@ namespace tenure::zookeeper
 /** Waits until the session is connected, or for the reason why it is not: at `not_after`, or after a permanent
  *  failure. */
 [[nodiscard]] store::Step<std::optional<Failure>> connect(SessionPtr const& session, Deadline not_after);
-
-/** Continues in the next turn of the loop. */
-[[nodiscard]] store::Step<std::monostate> next_turn(Runtime& runtime);
 
 /** Sends a request, see `Session::ask`. */
 [[nodiscard]] store::Step<Response> ask(SessionPtr const& session, Request request, Terms terms = {});
