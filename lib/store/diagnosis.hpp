@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tenure
@@ -17,6 +18,14 @@ namespace tenure
 {
     auto const tenths = std::chrono::duration_cast<std::chrono::microseconds>(duration).count() / 100;
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " ms";
+}
+
+/** An `ok` finding if `well`; otherwise one of the given severity, with advice. */
+[[nodiscard]] inline Finding
+finding(bool well, Finding::Severity otherwise, std::string subject, std::string observed, std::string advice)
+{
+    auto const severity = well ? Finding::Severity::ok : otherwise;
+    return {severity, std::move(subject), std::move(observed), well ? "" : std::move(advice)};
 }
 
 /** Compares the round trips with the ttl of leases.

@@ -67,12 +67,6 @@ store::Step<Asked> try_query(ClientPtr const& client, std::string_view text, Dea
     });
 }
 
-/** An `ok` finding if `well`; otherwise one of the given severity, with advice. */
-Finding finding(bool well, Severity otherwise, std::string subject, std::string observed, std::string advice)
-{
-    return {well ? Severity::ok : otherwise, std::move(subject), std::move(observed), well ? "" : std::move(advice)};
-}
-
 } // namespace
 
 store::Request<Findings> examine(ClientPtr client, std::chrono::milliseconds ttl, Deadline not_after)

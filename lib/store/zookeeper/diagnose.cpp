@@ -3,6 +3,7 @@
 #include "operations.hpp"
 #include "store/zookeeper/session/steps.hpp"
 
+#include <store/diagnosis.hpp>
 #include <store/gather.hpp>
 
 #include <algorithm>
@@ -63,12 +64,6 @@ std::string text(std::vector<nanoseconds> const& values)
         line.data(), line.size(), "%.2f to %.2f ms", static_cast<double>(least.count()) / 1e6,
         static_cast<double>(most.count()) / 1e6);
     return line.data();
-}
-
-/** An `ok` finding if `well`; otherwise one of the given severity, with advice. */
-Finding finding(bool well, Severity otherwise, std::string name, std::string snapshot, std::string advice)
-{
-    return {well ? Severity::ok : otherwise, std::move(name), std::move(snapshot), well ? "" : std::move(advice)};
 }
 
 void judge_limits(Facts const& facts, Findings& findings)

@@ -73,11 +73,9 @@ Finding members(Facts const& facts)
         return {
             Severity::warning, "members", observed,
             "leases cannot be renewed while one of them is away: use three or five"};
-    if (count % 2 == 0)
-        return {
-            Severity::warning, "members", observed,
-            "as many may be away as with one member less: an odd number is better"};
-    return {Severity::ok, "members", observed, ""};
+    return finding(
+        count % 2 != 0, Severity::warning, "members", observed,
+        "as many may be away as with one member less: an odd number is better");
 }
 
 Finding alarms(Facts const& facts)
@@ -104,11 +102,9 @@ Finding ttl(Facts const& facts)
     auto const asked = whole_seconds(facts.ttl);
     auto const observed =
         std::to_string(facts.ttl.count()) + " ms, kept by the server for " + std::to_string(facts.granted_ttl) + " s";
-    if (facts.granted_ttl > asked)
-        return {
-            Severity::warning, "ttl", observed,
-            "the server's election timeout allows no shorter one: a dead holder's key is taken that long"};
-    return {Severity::ok, "ttl", observed, ""};
+    return finding(
+        facts.granted_ttl <= asked, Severity::warning, "ttl", observed,
+        "the server's election timeout allows no shorter one: a dead holder's key is taken that long");
 }
 
 } // namespace
