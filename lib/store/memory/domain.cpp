@@ -14,17 +14,7 @@
 namespace tenure::memory
 {
 
-namespace
-{
-
 using std::chrono::milliseconds;
-
-milliseconds remaining(Instant expires, Instant now)
-{
-    return std::chrono::ceil<milliseconds>(expires - now);
-}
-
-} // namespace
 
 std::shared_ptr<Domain> Domain::named(std::string const& name)
 {
@@ -108,7 +98,7 @@ ClaimReply Domain::claim(ClaimRequest const& request, Instant now, StoreName sto
         auto const in_places = entry == nullptr && places_.size() > 0 ? places_.taken_for(key, now) : std::nullopt;
         if (entry == nullptr && !in_places)
             return take(index, key);
-        auto const left = in_places ? *in_places : remaining(entry->expires, now);
+        auto const left = in_places ? *in_places : time_until(entry->expires, now);
         earliest = earliest ? std::min(*earliest, left) : left;
     }
     if (request.waits != Waits::no)
@@ -121,7 +111,7 @@ ClaimReply Domain::claim_share(ClaimRequest const& request, Instant now, StoreNa
     std::unique_lock lock(mutex_);
     auto const key = request.range->key(0);
     if (auto const* const entry = find(key, now))
-        return Busy{remaining(entry->expires, now), false};
+        return Busy{time_until(entry->expires, now), false};
     sweep(now);
     Places::News promoted;
     auto reply = places_.claim(request, store, last_fencing_token_, now, promoted);
@@ -235,20 +225,12 @@ std::vector<KeyState> Domain::inspect(KeyRange const& range, Instant now) const
     states.reserve(range.count);
     for (std::uint32_t index = 0; index < range.count; ++index) {
         auto const key = range.key(index);
-        KeyState state;
-        state.index = index;
+        auto state = places_.inspect(key, now).value_or(KeyState{});
         if (auto const found = entries_.find(key); found != entries_.end() && found->second.expires > now) {
-            auto const ended = read_ended_claim(found->second.owner);
-            state.kind = ended ? ended->kind : KeyState::Kind::held;
-            state.owner = ended ? ended->last_owner : found->second.owner;
-            state.remaining = remaining(found->second.expires, now);
-            state.fencing_token = found->second.fencing_token;
-            if (!ended)
-                state.held_for = std::chrono::floor<milliseconds>(now - found->second.granted);
-        } else if (auto in_places = places_.inspect(key, now)) {
-            state = std::move(*in_places);
-            state.index = index;
+            auto const& [owner, expires, granted, fencing_token] = found->second;
+            state = state_of(owner, fencing_token, granted, expires, now);
         }
+        state.index = index;
         states.push_back(std::move(state));
     }
     return states;
@@ -280,7 +262,7 @@ EvictReply Domain::evict(EvictRequest const& request, Instant now)
     if (entry == nullptr || entry->owner != request.owner)
         return NotOwner{};
     entry->owner = "evicted/" + request.evicted_by;
-    return Evicted{remaining(entry->expires, now)};
+    return Evicted{time_until(entry->expires, now)};
 }
 
 void Domain::remove(std::string const& key)

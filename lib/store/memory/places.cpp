@@ -11,17 +11,20 @@
 namespace tenure::memory
 {
 
-namespace
-{
-
 using std::chrono::milliseconds;
 
-milliseconds time_until(Instant lapses, Instant now)
+KeyState state_of(std::string const& value, std::uint64_t fencing_token, Instant since, Instant expires, Instant now)
 {
-    return std::chrono::ceil<milliseconds>(lapses - now);
+    KeyState state;
+    auto const ended = read_ended_claim(value);
+    state.kind = ended ? ended->kind : KeyState::Kind::held;
+    state.owner = ended ? ended->last_owner : value;
+    state.remaining = time_until(expires, now);
+    state.fencing_token = fencing_token;
+    if (!ended)
+        state.held_for = std::chrono::floor<milliseconds>(now - since);
+    return state;
 }
-
-} // namespace
 
 void Places::settle(Line& line, Instant now, News& news)
 {
@@ -179,15 +182,8 @@ std::optional<KeyState> Places::inspect(std::string const& key, Instant now) con
     for (auto const& place : found->second) {
         if (place.lapses <= now)
             continue;
-        auto const ended = read_ended_claim(place.owner);
-        if (state.places.empty()) {
-            state.kind = ended ? ended->kind : KeyState::Kind::held;
-            state.owner = ended ? ended->last_owner : place.owner;
-            state.remaining = time_until(place.lapses, now);
-            state.fencing_token = place.number;
-            if (!ended)
-                state.held_for = std::chrono::floor<milliseconds>(now - place.entered);
-        }
+        if (state.places.empty())
+            state = state_of(place.owner, place.number, place.entered, place.lapses, now);
         auto const& [weight, capacity] = place.share;
         state.places.push_back(
             {place.owner, weight, capacity, place.number, time_until(place.lapses, now), sum.add(place.share)});

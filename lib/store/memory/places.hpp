@@ -24,6 +24,16 @@ using StoreName = std::uint64_t;
 /** For callers that are in no line. */
 constexpr StoreName nameless = 0;
 
+[[nodiscard]] inline std::chrono::milliseconds time_until(Instant later, Instant now)
+{
+    return std::chrono::ceil<std::chrono::milliseconds>(later - now);
+}
+
+/** The state of a key that has this value.
+ *  @param since  of the grant, unless the claim has ended */
+[[nodiscard]] KeyState
+state_of(std::string const& value, std::uint64_t fencing_token, Instant since, Instant expires, Instant now);
+
 /** Keys that are held in places (`backend::Share` has the rule). Not thread-safe: the domain locks. */
 class Places
 {
