@@ -60,15 +60,21 @@ public:
         derived().close_socket();
     }
 
+    /** Hidden by a derived class that knows more. */
+    [[nodiscard]] static StreamError explain_failure(error_code error) { return {error, {}, false}; }
+
 protected:
     [[nodiscard]] StreamEvents* events() const noexcept { return events_; }
     void notify_to(StreamEvents& events) noexcept { events_ = &events; }
 
+    std::shared_ptr<Runtime> runtime_;
+
 private:
     friend Derived;
 
-    explicit SocketStream(Runtime const& runtime)
-        : fork_watch_(runtime, *this)
+    explicit SocketStream(std::shared_ptr<Runtime> runtime)
+        : runtime_(std::move(runtime))
+        , fork_watch_(*runtime_, *this)
     {
     }
 
@@ -127,7 +133,7 @@ private:
     [[nodiscard]] auto on_strand()
     {
         return asio::bind_executor(
-            derived().runtime()->strand(), [self = this->shared_from_this()](error_code error, std::size_t size) {
+            runtime_->strand(), [self = this->shared_from_this()](error_code error, std::size_t size) {
                 (self.get()->*ended)(error, size);
             });
     }

@@ -18,8 +18,7 @@ public:
     static constexpr bool is_plain = true;
 
     TcpStream(std::shared_ptr<Runtime> runtime, std::string host, std::uint16_t port)
-        : SocketStream(*runtime)
-        , runtime_(std::move(runtime))
+        : SocketStream(std::move(runtime))
         , host_(std::move(host))
         , port_(port)
         , socket_(runtime_->io_executor())
@@ -40,8 +39,6 @@ public:
     }
 
     TcpSocket& layer() noexcept { return socket_; }
-    [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
-    [[nodiscard]] static StreamError explain_failure(error_code error) { return {error, {}, false}; }
 
     void close_socket() noexcept
     {
@@ -52,7 +49,6 @@ public:
     }
 
 private:
-    std::shared_ptr<Runtime> runtime_;
     std::string host_;
     std::uint16_t port_;
     /// while connecting

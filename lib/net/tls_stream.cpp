@@ -48,8 +48,7 @@ public:
     static constexpr bool is_plain = false;
 
     TlsStream(std::shared_ptr<Runtime> runtime, std::string host, std::uint16_t port, TlsConfig tls)
-        : SocketStream(*runtime)
-        , runtime_(std::move(runtime))
+        : SocketStream(std::move(runtime))
         , host_(std::move(host))
         , port_(port)
         , tls_(std::move(tls))
@@ -79,7 +78,6 @@ public:
     }
 
     Layer& layer() noexcept { return *layer_; }
-    [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
 
     [[nodiscard]] StreamError explain_failure(error_code error) const
     {
@@ -199,7 +197,6 @@ private:
             events()->on_connected(error);
     }
 
-    std::shared_ptr<Runtime> runtime_;
     std::string host_;
     std::uint16_t port_;
     TlsConfig tls_;

@@ -27,8 +27,7 @@ public:
     static constexpr bool is_plain = true;
 
     UnixStream(std::shared_ptr<Runtime> runtime, std::string path)
-        : SocketStream(*runtime)
-        , runtime_(std::move(runtime))
+        : SocketStream(std::move(runtime))
         , path_(std::move(path))
         , socket_(runtime_->io_executor())
     {
@@ -51,8 +50,6 @@ public:
     }
 
     UnixSocket& layer() noexcept { return socket_; }
-    [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
-    [[nodiscard]] static StreamError explain_failure(error_code error) { return {error, {}, false}; }
 
     void close_socket() noexcept
     {
@@ -81,7 +78,6 @@ private:
             events()->on_connected({});
     }
 
-    std::shared_ptr<Runtime> runtime_;
     std::string path_;
     UnixSocket socket_;
 };
