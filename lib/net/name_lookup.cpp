@@ -38,7 +38,7 @@ public:
         std::uint64_t const now = fork_generation();
         if (generation_.exchange(now) != now)
             count_.store(0);
-        if (count_.fetch_add(1) < LookupPlace::most)
+        if (count_.fetch_add(1) < most_lookups)
             return true;
         count_.fetch_sub(1);
         return false;
@@ -93,7 +93,7 @@ StreamError too_many_lookups()
 {
     return {
         asio::error::try_again,
-        std::to_string(LookupPlace::most) +
+        std::to_string(most_lookups) +
             " lookups of names are under way in this process, which is its limit: check the name server, or use an "
             "address instead of a name",
         false};
@@ -115,15 +115,11 @@ NameLookup::Addresses addresses_in(addrinfo const* found)
 
 } // namespace
 
-LookupPlace::LookupPlace() noexcept
-    : taken_(threads.begin())
+std::shared_ptr<void> take_lookup_place()
 {
-}
-
-LookupPlace::~LookupPlace()
-{
-    if (taken_)
-        threads.end();
+    if (!threads.begin())
+        return nullptr;
+    return {&threads, [](Threads* taken_from) { taken_from->end(); }};
 }
 
 struct NameLookup::Shared {
@@ -165,8 +161,8 @@ void NameLookup::look_up(std::string const& host)
         answer({}, {address});
         return;
     }
-    LookupPlace place;
-    if (!place.taken()) {
+    auto place = take_lookup_place();
+    if (place == nullptr) {
         answer(too_many_lookups(), {});
         return;
     }

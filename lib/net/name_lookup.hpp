@@ -15,7 +15,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace tenure::net
@@ -23,27 +22,11 @@ namespace tenure::net
 
 using boost::system::error_code;
 
-/** One of the places of this process for lookups that wait for a name server. Each needs a thread. */
-class LookupPlace
-{
-public:
-    /// places of one process
-    static constexpr int most = 64;
+/// of this process that may wait for a name server at once: each needs a thread
+inline constexpr int most_lookups = 64;
 
-    /** Takes a place if one is free. */
-    LookupPlace() noexcept;
-    LookupPlace(LookupPlace&& other) noexcept
-        : taken_(std::exchange(other.taken_, false))
-    {
-    }
-    LookupPlace& operator=(LookupPlace&&) = delete;
-    ~LookupPlace();
-
-    [[nodiscard]] bool taken() const noexcept { return taken_; }
-
-private:
-    bool taken_;
-};
+/** Takes the place of one of them, until its last copy is gone. Null: none is free. */
+[[nodiscard]] std::shared_ptr<void> take_lookup_place();
 
 /** Resolves the addresses of a host. Used once; everything runs on the strand.
  *

@@ -112,7 +112,9 @@ TEST_CASE("a lookup without a descriptor names the limit, not the name service")
 
 TEST_CASE("more lookups at a time than this process allows are told so, and addresses need no place")
 {
-    std::vector<LookupPlace> places(LookupPlace::most);
+    std::vector<std::shared_ptr<void>> places(most_lookups);
+    std::ranges::generate(places, take_lookup_place);
+    CHECK(take_lookup_place() == nullptr);
     auto const found = look_up("localhost");
     REQUIRE(found);
     CHECK(found->error);
