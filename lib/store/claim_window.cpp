@@ -47,6 +47,14 @@ void ClaimWindow::begin(Deadline not_after, Turn turn)
     arm(runtime_->now());
 }
 
+Step<std::variant<ClaimWindow::Place, Failure>> ClaimWindow::turn(Deadline not_after)
+{
+    return Step<std::variant<Place, Failure>>(
+        [self = shared_from_this(), not_after = std::move(not_after)](Turn handler) mutable {
+            self->begin(std::move(not_after), std::move(handler));
+        });
+}
+
 void ClaimWindow::ended(std::uint64_t series) noexcept
 try {
     if (series != series_)

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "request.hpp"
 #include "runtime/names.hpp"
 
 #include <runtime/once_per_turn.hpp>
@@ -77,6 +78,9 @@ public:
     /** Waits for the claim's turn, which is taken inside this call if there is room. A failure is never reported inside
      *  this call. */
     void begin(Deadline not_after, Turn turn);
+
+    /** As above, for a coroutine: a failure ends its request. */
+    [[nodiscard]] Step<std::variant<Place, Failure>> turn(Deadline not_after);
 
     /** Reports `Failure::dropped` to the waiting claims whose owners have given up. Where many wait it looks at them at
      *  most a tenth of the time. */

@@ -32,7 +32,7 @@ struct Attempt {
     /** Its turn has come; earlier attempts stop. */
     void begin(store::ClaimWindow::Place where)
     {
-        place->place = std::move(where);
+        *place = std::move(where);
         number = ++state->attempt;
         granted_before = state->granted;
     }
@@ -56,7 +56,7 @@ struct Attempt {
     /** It has its answer: another claim may begin. */
     void end(bool was_granted)
     {
-        place->place.reset();
+        *place = {};
         --state->open;
         // the owner keeps the lease of a put with unknown outcome, and the lease that a later attempt found on the key
         if (!was_granted && lease != nullptr && state->lease != lease && state->granted != lease)
@@ -77,7 +77,7 @@ struct Attempt {
     std::uint64_t number = 0;
     /// of the next request
     Line line = Line::first_steps;
-    std::shared_ptr<ClaimPlace> place = std::make_shared<ClaimPlace>();
+    std::shared_ptr<store::ClaimWindow::Place> place = std::make_shared<store::ClaimWindow::Place>();
     /// `OwnerState::granted` when it began
     LeasePtr granted_before = nullptr;
     LeasePtr lease = nullptr;

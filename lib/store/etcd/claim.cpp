@@ -188,6 +188,9 @@ store::Request<ClaimReply> claim_in_steps(AttemptPtr attempt)
     auto& cluster = *attempt->cluster;
     auto const& request = attempt->request;
     auto const& range = *request.range;
+    auto its_turn = cluster.client->claims().turn(request.not_after);
+    auto place = co_await its_turn;
+    attempt->begin(std::move(place));
     if (attempt->stopped()) {
         auto turn = store::next_turn(cluster.runtime());
         co_await turn;
@@ -281,20 +284,10 @@ store::Request<ClaimReply> claim_in_steps(AttemptPtr attempt)
 void claim(ClusterPtr const& cluster, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
     auto const attempt = std::make_shared<Attempt>(cluster, std::move(request));
-    using Turn = std::variant<store::ClaimWindow::Place, Failure>;
-    auto not_after = attempt->request.not_after;
-    cluster->client->begin_claim(std::move(not_after), [attempt, handler = std::move(handler)](Turn&& turn) mutable {
-        if (auto* const failure = std::get_if<Failure>(&turn)) {
-            attempt->end(false);
-            handler(std::move(*failure));
-            return;
-        }
-        attempt->begin(std::get<0>(std::move(turn)));
-        auto steps = attempt->request.share ? claim_place(attempt) : claim_in_steps(attempt);
-        std::move(steps).start([attempt, handler = std::move(handler)](ClaimReply reply) mutable {
-            attempt->end(std::holds_alternative<Granted>(reply));
-            handler(std::move(reply));
-        });
+    auto steps = attempt->request.share ? claim_place(attempt) : claim_in_steps(attempt);
+    std::move(steps).start([attempt, handler = std::move(handler)](ClaimReply reply) mutable {
+        attempt->end(std::holds_alternative<Granted>(reply));
+        handler(std::move(reply));
     });
 }
 

@@ -192,6 +192,9 @@ store::Request<ClaimReply> claim_place(AttemptPtr attempt)
     auto& cluster = *attempt->cluster;
     auto const& request = attempt->request;
     auto const places = places_of(request.range->prefix);
+    auto its_turn = cluster.client->claims().turn(request.not_after);
+    auto place = co_await its_turn;
+    attempt->begin(std::move(place));
     if (!attempt->stopped() && request.earliest_attempt) {
         auto search = as_step(find_place(attempt));
         auto found = co_await search;

@@ -105,9 +105,7 @@ Values values_of(KeyRange const& range, Values const& more)
 
 store::Request<ClaimReply> claim(ClientPtr client, ClaimRequest request)
 {
-    using Turn = std::variant<store::ClaimWindow::Place, Failure>;
-    store::Step<Turn> turn(
-        [&](store::ClaimWindow::Turn handler) { client->begin_claim(request.not_after, std::move(handler)); });
+    auto turn = client->claims().turn(request.not_after);
     auto const place = co_await turn;
 
     Values const more{

@@ -190,7 +190,6 @@ store::Request<ClaimReply> claim_in_steps(AttemptPtr attempt)
 
 store::Request<EarlyReply> wait_for_turn(AttemptPtr attempt)
 {
-    using Turn = std::variant<store::ClaimWindow::Place, Failure>;
     auto const& session = attempt->session;
     for (;;) {
         if (!session->connected()) {
@@ -198,9 +197,7 @@ store::Request<EarlyReply> wait_for_turn(AttemptPtr attempt)
             if (auto const why = co_await connection)
                 co_return *why;
         }
-        store::Step<Turn> turn([&](OneShot<void(Turn&&)> handler) {
-            session->claims().begin(attempt->request.not_after, std::move(handler));
-        });
+        auto turn = session->claims().turn(attempt->request.not_after);
         auto place = co_await turn;
         if (session->connected()) {
             attempt->place = std::move(place);

@@ -154,11 +154,6 @@ void Client::send(HttpRequest request, OutcomeHandler handler)
     pump();
 }
 
-void Client::begin_claim(Deadline not_after, store::ClaimWindow::Turn turn)
-{
-    window_->begin(std::move(not_after), std::move(turn));
-}
-
 bool Client::has_connection() const noexcept
 {
     return std::ranges::any_of(links_, [this](Link const& link) {

@@ -48,8 +48,8 @@ public:
     /** Sends a request. The handler is never called inside this call. */
     void send(HttpRequest request, OutcomeHandler handler);
 
-    /** Waits for the turn of a claim (see store::ClaimWindow). */
-    void begin_claim(Deadline not_after, store::ClaimWindow::Turn turn);
+    /** The claims that have begun, and those that wait for their turn. */
+    [[nodiscard]] store::ClaimWindow& claims() const noexcept { return *window_; }
     /** Answers the unsent requests of this owner as not sent. */
     void drop_unsent(OwnerTag owner);
 
@@ -88,7 +88,7 @@ private:
         std::uint64_t epoch = 0;
         Instant connect_by{};
         /// of the claim whose step was written last; null: it was another request
-        std::weak_ptr<ClaimPlace> place = {};
+        std::weak_ptr<store::ClaimWindow::Place> place = {};
     };
 
     /** True if the connection is to the current endpoint and in this state. */

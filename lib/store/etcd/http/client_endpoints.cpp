@@ -190,8 +190,8 @@ void Client::fall_silent()
     // claims that may stay unanswered for long must not keep others from beginning
     for (auto const& link : links_)
         if (is(link, Connection::State::busy))
-            if (auto const claim = link.place.lock())
-                claim->place.reset();
+            if (auto const place = link.place.lock())
+                *place = {};
     last_error_ = {make_error_code(errc::store_unavailable), name_of(endpoint_) + " does not answer", false};
     wants_connection_ = doubtful_ = true;
     switch_endpoint(endpoint_epoch_);

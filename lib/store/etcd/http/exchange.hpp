@@ -52,18 +52,12 @@ enum class Line : std::uint8_t {
 /// identifies the owner of a request, for its withdrawal; null: none
 using OwnerTag = void const*;
 
-/** The claim's place in the window of its client. */
-struct ClaimPlace {
-    /// empty: another claim has it
-    std::optional<store::ClaimWindow::Place> place;
-};
-
 /** The part of a client that sends a request. */
 struct Sender {
     Line line = Line::first_steps;
     OwnerTag owner = nullptr;
-    /// of a claim that has begun; null: the request belongs to no claim
-    std::shared_ptr<ClaimPlace> place = nullptr;
+    /// of a claim that has begun, unless it was given to another one; null: the request belongs to no claim
+    std::shared_ptr<store::ClaimWindow::Place> place = nullptr;
 };
 
 /** A request to the gateway. */

@@ -79,10 +79,7 @@ public:
 
     /** The handler is never called inside this call. */
     void send(Query query, OutcomeHandler handler);
-    void begin_claim(Deadline not_after, store::ClaimWindow::Turn turn)
-    {
-        window_->begin(std::move(not_after), std::move(turn));
-    }
+    [[nodiscard]] store::ClaimWindow& claims() const noexcept { return *window_; }
 
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
     void shortest_ttl(std::chrono::milliseconds ttl) noexcept
