@@ -76,7 +76,7 @@ public:
 
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
-        etcd::ready(cluster_, not_after, std::move(handler));
+        etcd::ready(cluster_, not_after).start(std::move(handler));
     }
     void inspect(InspectRequest request, ReplyHandler<InspectReply> handler) override
     {

@@ -41,7 +41,7 @@ void renew(ClusterPtr const& cluster, RenewRequest request, ReplyHandler<RenewRe
 
 /** Logs in, and reads a key that no pool or lock uses from a majority. The keys of later pools and locks are unknown
  *  here, so the store is ready even if this key is denied. */
-void ready(ClusterPtr const& cluster, Deadline not_after, ReplyHandler<ReadyReply> handler);
+[[nodiscard]] store::Request<ReadyReply> ready(ClusterPtr cluster, Deadline not_after);
 
 /** Reads facts about the cluster and judges them for leases of this ttl. It creates and revokes a lease without keys,
  *  and writes nothing else. */

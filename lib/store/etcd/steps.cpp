@@ -58,11 +58,7 @@ grant(ClusterPtr const& cluster, std::chrono::milliseconds lifetime, Deadline no
 
 store::Step<WithdrawReply> revoke(ClusterPtr const& cluster, LeasePtr lease, Deadline not_after, Sender sender)
 {
-    return store::Step<WithdrawReply>([leases = cluster->leases, lease = std::move(lease),
-                                       not_after = std::move(not_after),
-                                       sender = std::move(sender)](ReplyHandler<WithdrawReply> handler) mutable {
-        leases->revoke(lease, std::move(not_after), std::move(sender), std::move(handler));
-    });
+    return store::as_step(Leases::revoke(cluster->client, std::move(lease), std::move(not_after), std::move(sender)));
 }
 
 } // namespace tenure::etcd

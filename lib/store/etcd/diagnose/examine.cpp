@@ -83,17 +83,15 @@ store::Request<Findings> examine(ClusterPtr cluster, std::chrono::milliseconds t
     co_return judge(facts);
 }
 
-void ready(ClusterPtr const& cluster, Deadline not_after, ReplyHandler<ReadyReply> handler)
+store::Request<ReadyReply> ready(ClusterPtr cluster, Deadline not_after)
 {
-    HttpRequest http_request{"kv/range", range_body({std::string(readiness_key), {}}, {1, true}), std::move(not_after)};
-    cluster->client->send(std::move(http_request), [cluster, handler = std::move(handler)](Outcome outcome) mutable {
-        bool const denied = outcome.delivery == Delivery::answered && !outcome.good() &&
-                            classify(outcome.status, outcome.body).error == errc::permission_denied;
-        if (outcome.good() || denied)
-            handler(Ready{});
-        else
-            handler(failure(outcome, cluster->where(), "a first read"));
-    });
+    auto read = send(cluster->client, {"kv/range", range_body({std::string(readiness_key), {}}, {1, true}), not_after});
+    auto const outcome = co_await read;
+    bool const denied = outcome.delivery == Delivery::answered && !outcome.good() &&
+                        classify(outcome.status, outcome.body).error == errc::permission_denied;
+    if (outcome.good() || denied)
+        co_return Ready{};
+    co_return failure(outcome, cluster->where(), "a first read");
 }
 
 } // namespace tenure::etcd

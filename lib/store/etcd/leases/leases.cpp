@@ -185,20 +185,19 @@ void Leases::discard(LeasePtr const& lease)
 {
     if (client_->closed())
         return;
-    revoke(lease, client_->runtime().now() + revoke_limit, {.line = Line::later_steps}, [](WithdrawReply const&) {});
+    auto const not_after = client_->runtime().now() + revoke_limit;
+    revoke(client_, lease, not_after, {.line = Line::later_steps}).start([](WithdrawReply const&) {});
 }
 
-void Leases::revoke(LeasePtr const& lease, Deadline not_after, Sender sender, ReplyHandler<WithdrawReply> handler)
+store::Request<WithdrawReply> Leases::revoke(ClientPtr client, LeasePtr lease, Deadline not_after, Sender sender)
 {
     lease->revoked = true;
-    HttpRequest http_request{"lease/revoke", lease_body(lease->id), std::move(not_after), std::move(sender)};
-    client_->send(std::move(http_request), [client = client_, handler = std::move(handler)](Outcome outcome) mutable {
-        if (outcome.good() ||
-            (outcome.delivery == Delivery::answered && classify(outcome.status, outcome.body).lease_not_found))
-            std::move(handler)(WithdrawReply(Released{}));
-        else
-            std::move(handler)(failure(outcome, client->where(), "lease"));
-    });
+    auto request = send(client, {"lease/revoke", lease_body(lease->id), not_after, sender});
+    auto const outcome = co_await request;
+    if (outcome.good() ||
+        (outcome.delivery == Delivery::answered && classify(outcome.status, outcome.body).lease_not_found))
+        co_return Released{};
+    co_return failure(outcome, client->where(), "lease");
 }
 
 LeasePtr Leases::known(LeaseId id) const

@@ -127,7 +127,8 @@ public:
     void discard(LeasePtr const& lease);
 
     /** As above, with a reply. A lease that the server does not know counts as ended. */
-    void revoke(LeasePtr const& lease, Deadline not_after, Sender sender, ReplyHandler<WithdrawReply> handler);
+    [[nodiscard]] static store::Request<WithdrawReply>
+    revoke(ClientPtr client, LeasePtr lease, Deadline not_after, Sender sender);
 
     /** The lease of this store with this id that is still in use; null: unknown. */
     [[nodiscard]] LeasePtr known(LeaseId id) const;
