@@ -104,11 +104,6 @@ void Client::answer_unsent(std::vector<Pending> all, Outcome const& outcome)
         answer_later(std::move(pending.handler), outcome);
 }
 
-void Client::drop_overdue()
-{
-    answer_unsent(queue_.take_overdue(runtime_->now()), not_sent());
-}
-
 void Client::drop_abandoned()
 {
     window_->drop_abandoned();
@@ -119,12 +114,6 @@ void Client::drop_abandoned()
 void Client::drop_unsent(OwnerTag owner)
 {
     answer_unsent(queue_.take_of(owner), {});
-}
-
-void Client::fail_single_attempts()
-{
-    answer_unsent(
-        queue_.take_if([](HttpRequest const& request) { return request.not_after.one_attempt(); }), not_sent());
 }
 
 void Client::fail_renewals()
@@ -170,7 +159,7 @@ void Client::pump()
 {
     if (closed_)
         return;
-    drop_overdue();
+    answer_unsent(queue_.take_overdue(runtime_->now()), not_sent());
     while (!queue_.empty()) {
         auto* const link = idle_link();
         if (link == nullptr) {

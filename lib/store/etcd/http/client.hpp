@@ -99,7 +99,6 @@ private:
     [[nodiscard]] bool has_connection() const noexcept;
     void pump();
     void pump_soon();
-    void drop_overdue();
     [[nodiscard]] Link* idle_link() noexcept;
     void open_more();
     void open_one();
@@ -138,8 +137,6 @@ private:
     /** Without a connection renewals fail at once. */
     void fail_renewals();
     void answer_unsent(std::vector<Pending> all, Outcome const& outcome);
-    /** No endpoint was reachable: requests that allow one attempt only fail with the cause. */
-    void fail_single_attempts();
     void answer_later(OutcomeHandler handler, Outcome outcome);
     [[nodiscard]] Outcome not_sent() const;
     /** As above, and certainly with an error. */

@@ -77,7 +77,8 @@ void Client::connect_failed(std::size_t endpoint, net::StreamError const& error)
     bool const all_failed = failed_in_a_row_ % config_.endpoints.size() == 0;
     if (all_failed) {
         open_after_ = runtime_->now() + backoff_.after_failure();
-        fail_single_attempts();
+        answer_unsent(
+            queue_.take_if([](HttpRequest const& request) { return request.not_after.one_attempt(); }), not_sent());
     }
     // while another endpoint is left to try, a person need not act
     last_error_.fatal = error.fatal && fatal_in_a_row_ >= config_.endpoints.size();
