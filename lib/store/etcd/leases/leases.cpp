@@ -51,11 +51,6 @@ Leases::Leases(ClientPtr client)
 {
 }
 
-Leases::~Leases()
-{
-    close();
-}
-
 void Leases::close() noexcept
 {
     sweep_.cancel();

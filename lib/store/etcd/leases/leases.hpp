@@ -97,9 +97,6 @@ public:
     using Taken = std::variant<LeasePtr, Failure>;
 
     explicit Leases(ClientPtr client);
-    ~Leases();
-    Leases(Leases const&) = delete;
-    Leases& operator=(Leases const&) = delete;
 
     /** Takes a lease without keys, to which no pending request can bind a key. The caller proves it with the answer to
      *  its put. May complete at once.

@@ -35,9 +35,6 @@ public:
     Client(
         std::shared_ptr<Runtime> runtime, ClientHandle::Settings const& settings,
         std::chrono::milliseconds connect_timeout, LinkListener& listener);
-    Client(Client const&) = delete;
-    Client& operator=(Client const&) = delete;
-    ~Client() override = default;
 
     void start() override;
     void ask(Request request, ResponseHandler handler) override;
