@@ -6,6 +6,7 @@
 #include "store/etcd/http/exchange.hpp"
 #include "store/etcd/http/limits.hpp"
 
+#include <runtime/if_alive.hpp>
 #include <tenure/errc.hpp>
 
 #include <algorithm>
@@ -55,11 +56,8 @@ Watcher::~Watcher()
 
 void Watcher::start()
 {
-    cluster_->client->on_endpoint_switch([weak = weak_from_this()] {
-        // the previous endpoint may be cut off from the cluster
-        if (auto const self = weak.lock())
-            self->join_all();
-    });
+    // the previous endpoint may be cut off from the cluster
+    cluster_->client->on_endpoint_switch(if_alive(weak_from_this(), &Watcher::join_all));
 }
 
 std::unique_ptr<Watch> Watcher::watch(KeyRange const& range, Handler handler)
@@ -149,10 +147,7 @@ void Watcher::learn_revision(std::uint64_t number)
 {
     auto const& name = streams_.at(number).names.front();
     HttpRequest http_request{"kv/range", range_body(name, {1, true}), cluster_->runtime().now() + 5s};
-    cluster_->client->send(std::move(http_request), [weak = weak_from_this(), number](Outcome outcome) {
-        if (auto const self = weak.lock())
-            self->revision_learned(number, std::move(outcome));
-    });
+    cluster_->client->send(std::move(http_request), if_alive(weak_from_this(), &Watcher::revision_learned, number));
 }
 
 void Watcher::revision_learned(std::uint64_t number, Outcome outcome)
@@ -186,14 +181,10 @@ void Watcher::connect(std::uint64_t number)
         self.broken(number, "no connection within the time limit");
     });
     Connection::Events events;
-    events.ready = [weak = weak_from_this(), number] {
-        if (auto const self = weak.lock())
-            self->connected(number);
-    };
-    events.lost = [weak = weak_from_this(), number](net::StreamError const& error) {
-        if (auto const self = weak.lock())
-            self->broken(number, error.text(), error.code == errc::protocol_error ? Fault::useless : Fault::lost);
-    };
+    events.ready = if_alive(weak_from_this(), &Watcher::connected, number);
+    events.lost = if_alive(weak_from_this(), [number](Watcher& self, net::StreamError const& error) {
+        self.broken(number, error.text(), error.code == errc::protocol_error ? Fault::useless : Fault::lost);
+    });
     auto const connection = stream.connection;
     connection->open(deadline, std::move(events));
 }
@@ -218,10 +209,7 @@ void Watcher::connected(std::uint64_t number)
         http_request.body.append(never_discarded, ' ');
     auto const connection = stream.connection;
     connection->start_stream(
-        http_request, cluster_->client->token(), [weak = weak_from_this(), number](std::string_view line) {
-            if (auto const self = weak.lock())
-                self->on_line(number, line);
-        });
+        http_request, cluster_->client->token(), if_alive(weak_from_this(), &Watcher::on_line, number));
 }
 
 void Watcher::on_line(std::uint64_t number, std::string_view line)

@@ -6,6 +6,7 @@
 #include "operations.hpp"
 #include "watches.hpp"
 
+#include <runtime/if_alive.hpp>
 #include <tenure/backend/renew_each.hpp>
 
 #include <utility>
@@ -27,10 +28,7 @@ public:
               std::move(runtime), config, tenure::zookeeper::describe(config), std::move(make_link)))
         , watches_(std::make_shared<Watches>(ensemble_))
     {
-        ensemble_->on_waiting([weak = std::weak_ptr(watches_)](KeyRange const& key, std::string const& node) {
-            if (auto const watches = weak.lock())
-                watches->follow(key, node);
-        });
+        ensemble_->on_waiting(if_alive(std::weak_ptr(watches_), &Watches::follow));
     }
     ZookeeperBackend(ZookeeperBackend const&) = delete;
     ZookeeperBackend& operator=(ZookeeperBackend const&) = delete;

@@ -2,6 +2,7 @@
 // Watches: watches of nodes for waiters.
 #include "watches.hpp"
 
+#include "runtime/if_alive.hpp"
 #include "store/ending_watch.hpp"
 
 #include <algorithm>
@@ -43,10 +44,7 @@ void Watches::listen()
     if (session_ != nullptr)
         return;
     session_ = ensemble_->query_session();
-    session_->on_event([weak = weak_from_this()](Session const&, SessionEvent const& event) {
-        if (auto const self = weak.lock())
-            self->on_event(event);
-    });
+    session_->on_event(if_alive(weak_from_this(), &Watches::on_event));
 }
 
 std::unique_ptr<Watch> Watches::watch(KeyRangePtr range, WatchAs as, WatchHandler handler)
@@ -70,10 +68,8 @@ std::unique_ptr<Watch> Watches::watch(KeyRangePtr range, WatchAs as, WatchHandle
             self->session_->when_connected(Instant::max() - std::chrono::hours(1), [](Failure const*) {});
     });
     // the only strong reference to the subscriber: without it the handler is not called
-    return std::make_unique<store::EndingWatch>([weak = weak_from_this(), path, subscriber = std::move(subscriber)] {
-        if (auto const self = weak.lock())
-            self->unsubscribe(path, subscriber);
-    });
+    return std::make_unique<store::EndingWatch>(
+        if_alive(weak_from_this(), &Watches::unsubscribe, path, std::move(subscriber)));
 }
 
 void Watches::follow(KeyRange const& key, std::string const& node)
@@ -140,7 +136,7 @@ void Watches::changed(std::string const& path)
         arm(shared_from_this(), path).start([](std::monostate) {});
 }
 
-void Watches::on_event(SessionEvent const& event)
+void Watches::on_event(Session const&, SessionEvent const& event)
 {
     using Kind = SessionEvent::Kind;
     if (event.kind == Kind::node_changed || event.kind == Kind::node_deleted)

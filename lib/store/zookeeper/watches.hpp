@@ -65,7 +65,7 @@ private:
     void listen();
     void unsubscribe(std::string const& path, std::shared_ptr<Subscriber> const& gone);
     void remove_from(std::string const& path, std::shared_ptr<Subscriber> const& gone);
-    void on_event(SessionEvent const& event);
+    void on_event(Session const& session, SessionEvent const& event);
     void on_node_event(SessionEvent const& event);
     void on_connection(bool connected);
     void changed(std::string const& path);

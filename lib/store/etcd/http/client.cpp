@@ -6,6 +6,7 @@
 #include "messages.hpp"
 
 #include <net/endpoint.hpp>
+#include <runtime/if_alive.hpp>
 
 #include <tenure/errc.hpp>
 
@@ -221,14 +222,8 @@ void Client::open_one()
     auto const deadline = connect_deadline();
     links_.push_back({connection, endpoint_, endpoint_epoch_, deadline});
     Connection::Events events;
-    events.ready = [weak = weak_from_this(), raw = connection.get(), epoch = endpoint_epoch_] {
-        if (auto const self = weak.lock())
-            self->ready(raw, epoch);
-    };
-    events.lost = [weak = weak_from_this(), raw = connection.get()](net::StreamError const& error) {
-        if (auto const self = weak.lock())
-            self->lost(raw, error);
-    };
+    events.ready = if_alive(weak_from_this(), &Client::ready, connection.get(), endpoint_epoch_);
+    events.lost = if_alive(weak_from_this(), &Client::lost, connection.get());
     connection->open(deadline, std::move(events));
 }
 

@@ -4,6 +4,7 @@
 
 #include "messages.hpp"
 
+#include <runtime/if_alive.hpp>
 #include <tenure/errc.hpp>
 
 #include <exception>
@@ -28,19 +29,13 @@ void Client::authenticate(Connection& connection)
             std::string("the credentials callback of the config failed: ") + thrown.what(), false};
         open_after_ = runtime_->now() + backoff_.after_failure();
         // the caller iterates over the connections, which this changes
-        runtime_->post([weak = weak_from_this(), epoch = endpoint_epoch_] {
-            if (auto const self = weak.lock())
-                self->switch_endpoint(epoch);
-        });
+        runtime_->post(if_alive(weak_from_this(), &Client::switch_endpoint, endpoint_epoch_));
         return;
     }
     HttpRequest const http_request{"auth/authenticate", authenticate_body(config_.username, config_.password), {}};
     connection.start(
         connection.request_text(http_request, {}), http_request.reply_bytes,
-        [weak = weak_from_this(), epoch = endpoint_epoch_](Outcome outcome) {
-            if (auto const self = weak.lock())
-                self->authenticated(epoch, std::move(outcome));
-        });
+        if_alive(weak_from_this(), &Client::authenticated, endpoint_epoch_));
 }
 
 void Client::authenticated(std::uint64_t epoch, Outcome outcome)

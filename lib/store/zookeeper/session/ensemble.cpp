@@ -2,6 +2,7 @@
 // Ensemble: its sessions, and the parents of keys.
 #include "ensemble.hpp"
 
+#include "runtime/if_alive.hpp"
 #include "store/zookeeper/client/client.hpp"
 
 #include <algorithm>
@@ -50,10 +51,7 @@ SessionPtr Ensemble::lease_session(std::chrono::milliseconds ttl, std::size_t by
     if (found != nullptr)
         return found;
     auto session = make({name_, ttl, false});
-    session->on_event([weak = weak_from_this()](Session const& of, SessionEvent const& event) {
-        if (auto const self = weak.lock())
-            self->on_event(of, event.kind);
-    });
+    session->on_event(if_alive(weak_from_this(), &Ensemble::on_event));
     sessions.push_back(session);
     return session;
 }
@@ -98,13 +96,14 @@ SessionPtr Ensemble::probe(std::chrono::milliseconds timeout)
     return make({name_ + " (probe)", timeout, true});
 }
 
-void Ensemble::on_event(Session const& session, SessionEvent::Kind kind)
+void Ensemble::on_event(Session const& session, SessionEvent const& event)
 {
-    if (kind == SessionEvent::Kind::expired)
+    using Kind = SessionEvent::Kind;
+    auto const kind = event.kind;
+    if (kind == Kind::expired)
         registry_->session_expired(session.id());
     // When a connection ends, all its requests fail: so they can be repeated as soon as there is another. Also after an
     // expiry: the leases are lost, and their holders learn it from the next request.
-    using Kind = SessionEvent::Kind;
     if ((kind == Kind::connected || kind == Kind::expired || kind == Kind::authentication_failed) && reachable_)
         reachable_();
 }

@@ -92,7 +92,7 @@ private:
     [[nodiscard]] SessionPtr make(Session::Settings settings);
     /** A session for leases with this ttl that has room for a node. */
     [[nodiscard]] SessionPtr lease_session(std::chrono::milliseconds ttl, std::size_t bytes);
-    void on_event(Session const& session, SessionEvent::Kind kind);
+    void on_event(Session const& session, SessionEvent const& event);
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<ZookeeperConfig const> config_;

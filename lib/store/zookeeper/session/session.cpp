@@ -2,6 +2,7 @@
 // Session: opening and expiry.
 #include "session.hpp"
 
+#include <runtime/if_alive.hpp>
 #include <tenure/errc.hpp>
 
 #include <algorithm>
@@ -60,14 +61,10 @@ void Session::open()
 void Session::search()
 {
     search_ = std::make_unique<HostSearch>(
-        runtime_, config_->servers, addresses_,
-        [weak = weak_from_this(), beside_client = client_ != nullptr](HostSearch::Result const& found) {
-            if (auto const self = weak.lock())
-                self->resolved(found, beside_client);
-        });
+        runtime_, config_->servers, addresses_, if_alive(weak_from_this(), &Session::resolved, client_ != nullptr));
 }
 
-void Session::resolved(HostSearch::Result const& found, bool beside_client)
+void Session::resolved(bool beside_client, HostSearch::Result const& found)
 {
     search_ = nullptr;
     search_error_ = found.error;

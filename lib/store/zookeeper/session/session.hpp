@@ -108,7 +108,7 @@ private:
     void open();
     void search();
     /** @param beside_client  the search began while there was one */
-    void resolved(HostSearch::Result const& found, bool beside_client);
+    void resolved(bool beside_client, HostSearch::Result const& found);
     void open_client(std::string const& servers);
     /** Resolves the servers again after the pause, unless the client is connected by then. */
     void search_after(Clock::duration pause);
