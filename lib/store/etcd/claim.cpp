@@ -8,7 +8,6 @@
 
 #include <tenure/errc.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>

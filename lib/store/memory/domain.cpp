@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <string_view>
 #include <utility>
 
 namespace tenure::memory

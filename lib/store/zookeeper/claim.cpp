@@ -6,13 +6,10 @@
 #include "store/zookeeper/session/steps.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace tenure::zookeeper

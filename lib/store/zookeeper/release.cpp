@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 #include <variant>
-#include <vector>
 
 namespace tenure::zookeeper
 {

@@ -5,7 +5,6 @@
 #include "store/diagnosis.hpp"
 #include "store/etcd/leases/leases.hpp"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 

@@ -4,8 +4,6 @@
 
 #include <openssl/evp.h>
 
-#include <cstddef>
-
 namespace tenure::etcd
 {
 

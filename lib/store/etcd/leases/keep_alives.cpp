@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
-#include <string>
 
 namespace tenure::etcd
 {

@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <map>
-#include <memory>
 #include <utility>
 #include <variant>
 #include <vector>

@@ -10,14 +10,12 @@
 
 #include <tenure/backend/backend.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 

@@ -14,7 +14,6 @@
 #include <optional>
 #include <utility>
 #include <variant>
-#include <vector>
 
 namespace tenure::etcd
 {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <utility>
 
 namespace tenure::etcd

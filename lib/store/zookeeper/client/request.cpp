@@ -4,9 +4,6 @@
 
 #include <tenure/errc.hpp>
 
-#include <string_view>
-#include <utility>
-
 namespace tenure::zookeeper
 {
 

@@ -5,7 +5,6 @@
 #include "runtime/if_alive.hpp"
 #include "store/zookeeper/client/client.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace tenure::zookeeper
