@@ -170,18 +170,9 @@ template <class Result, class Start>
 [[nodiscard]] Step<std::vector<Result>> all_of(std::size_t count, Start start)
 {
     struct Pending {
-        std::vector<std::optional<Result>> results;
+        std::vector<Result> results;
         std::size_t open;
         OneShot<void(std::vector<Result>&&)> handler;
-
-        void finish()
-        {
-            std::vector<Result> all;
-            all.reserve(results.size());
-            for (auto& result : results)
-                all.push_back(std::move(*result));
-            std::move(handler)(std::move(all));
-        }
     };
     return Step<std::vector<Result>>(
         [count, start = std::move(start)](OneShot<void(std::vector<Result>&&)> handler) mutable {
@@ -190,12 +181,12 @@ template <class Result, class Start>
             pending->open = count;
             pending->handler = std::move(handler);
             if (count == 0)
-                pending->finish();
+                pending->handler({});
             for (std::size_t i = 0; i < count; ++i)
                 start(i, [pending, i](Result result) {
-                    pending->results[i].emplace(std::move(result));
+                    pending->results[i] = std::move(result);
                     if (--pending->open == 0)
-                        pending->finish();
+                        pending->handler(std::move(pending->results));
                 });
         });
 }
