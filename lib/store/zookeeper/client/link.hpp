@@ -32,14 +32,12 @@ struct SessionEvent {
 class LinkListener
 {
 public:
-    LinkListener() = default;
-    LinkListener(LinkListener const&) = delete;
-    LinkListener& operator=(LinkListener const&) = delete;
-    virtual ~LinkListener() = default;
-
     virtual void on_session_event(SessionEvent const& event) = 0;
     /** All servers failed; they are tried again after a pause. */
     virtual void on_no_server() = 0;
+
+protected:
+    ~LinkListener() = default;
 };
 
 /** The settings that a session gives its link. */

@@ -34,7 +34,7 @@ namespace tenure::zookeeper
  *  While it is open it writes every twelfth of its timeout (at most a tick, see SessionLife): a transaction that
  *  changes nothing, for all of its leases together. Its other requests leave through a queue (RequestQueue); the
  *  regular write does not, because all leases depend on it. */
-class Session : public LinkListener, public std::enable_shared_from_this<Session>
+class Session final : public LinkListener, public std::enable_shared_from_this<Session>
 {
 public:
     struct Settings {
@@ -57,7 +57,7 @@ public:
         Settings settings);
     Session(Session const&) = delete;
     Session& operator=(Session const&) = delete;
-    ~Session() override { close(false); }
+    ~Session() { close(false); }
 
     /** Calls the handler once, never inside this call: when connected, at `not_after`, or after a permanent failure. */
     void when_connected(Deadline not_after, ConnectedHandler handler);
