@@ -8,7 +8,6 @@ target_sources(
     api/enumerator_names.cpp
     api/errc.cpp
     api/error.cpp
-    api/event.cpp
     api/key_range.cpp
     api/label_value.cpp
     api/lease.cpp

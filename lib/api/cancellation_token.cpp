@@ -11,31 +11,6 @@
 namespace tenure
 {
 
-std::string_view to_string(CancelReason reason) noexcept
-{
-    switch (reason) {
-    case CancelReason::none:
-        return "none";
-    case CancelReason::expired:
-        return "expired";
-    case CancelReason::not_owner:
-        return "not_owner";
-    case CancelReason::first_failed_renewal:
-        return "first_failed_renewal";
-    case CancelReason::max_hold:
-        return "max_hold";
-    case CancelReason::store_closed:
-        return "store_closed";
-    case CancelReason::released:
-        return "released";
-    case CancelReason::detached:
-        return "detached";
-    case CancelReason::rebalanced:
-        return "rebalanced";
-    }
-    return "unknown";
-}
-
 std::string_view describe(CancelReason reason) noexcept
 {
     switch (reason) {

@@ -1,151 +1,112 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The names of enumerators whose types have no source of their own.
+// The names of all public enumerators.
+#include "enumerator_name.hpp"
+
 #include <tenure/backend/backend.hpp>
+#include <tenure/cancellation_token.hpp>
 #include <tenure/election.hpp>
 #include <tenure/errc.hpp>
+#include <tenure/event.hpp>
 #include <tenure/holder.hpp>
 #include <tenure/inspection.hpp>
+#include <tenure/lease.hpp>
+#include <tenure/log.hpp>
+#include <tenure/metrics.hpp>
+#include <tenure/metrics_page.hpp>
 #include <tenure/options.hpp>
-
-#include <string_view>
+#include <tenure/shard_group.hpp>
 
 namespace tenure
 {
 
+std::string_view to_string(CancelReason reason) noexcept
+{
+    return enumerator_name(reason);
+}
+
 std::string_view to_string(CancelWhen when) noexcept
 {
-    switch (when) {
-    case CancelWhen::loss:
-        return "loss";
-    case CancelWhen::first_failed_renewal:
-        return "first_failed_renewal";
-    }
-    return "unknown";
-}
-
-std::string_view to_string(Renewal renewal) noexcept
-{
-    switch (renewal) {
-    case Renewal::automatic:
-        return "automatic";
-    case Renewal::manual:
-        return "manual";
-    }
-    return "unknown";
-}
-
-std::string_view to_string(Order order) noexcept
-{
-    switch (order) {
-    case Order::unchecked:
-        return "unchecked";
-    case Order::checked:
-        return "checked";
-    }
-    return "unknown";
-}
-
-std::string_view to_string(KeyState::Kind kind) noexcept
-{
-    switch (kind) {
-    case KeyState::Kind::free:
-        return "free";
-    case KeyState::Kind::held:
-        return "held";
-    case KeyState::Kind::resting:
-        return "resting";
-    case KeyState::Kind::kept:
-        return "kept";
-    case KeyState::Kind::foreign:
-        return "foreign";
-    }
-    return "unknown";
-}
-
-std::string_view to_string(Finding::Severity severity) noexcept
-{
-    switch (severity) {
-    case Finding::Severity::ok:
-        return "ok";
-    case Finding::Severity::unverified:
-        return "unverified";
-    case Finding::Severity::warning:
-        return "warning";
-    case Finding::Severity::error:
-        return "error";
-    }
-    return "unknown";
-}
-
-std::string_view to_string(Leader::State state) noexcept
-{
-    switch (state) {
-    case Leader::State::unknown:
-        return "unknown";
-    case Leader::State::none:
-        return "none";
-    case Leader::State::present:
-        return "present";
-    case Leader::State::stale:
-        return "stale";
-    }
-    return "unknown";
-}
-
-std::string_view to_string(errc value) noexcept
-{
-    switch (value) {
-    case errc::timed_out:
-        return "timed_out";
-    case errc::store_unavailable:
-        return "store_unavailable";
-    case errc::store_refused:
-        return "store_refused";
-    case errc::authentication_failed:
-        return "authentication_failed";
-    case errc::permission_denied:
-        return "permission_denied";
-    case errc::wrong_database:
-        return "wrong_database";
-    case errc::wrong_server:
-        return "wrong_server";
-    case errc::tls_failed:
-        return "tls_failed";
-    case errc::protocol_error:
-        return "protocol_error";
-    case errc::key_conflict:
-        return "key_conflict";
-    case errc::ttl_too_short:
-        return "ttl_too_short";
-    case errc::lease_lost:
-        return "lease_lost";
-    case errc::released:
-        return "released";
-    case errc::closed:
-        return "closed";
-    case errc::forked:
-        return "forked";
-    case errc::not_replicated:
-        return "not_replicated";
-    case errc::out_of_order:
-        return "out_of_order";
-    case errc::would_deadlock:
-        return "would_deadlock";
-    }
-    return "unknown";
+    return enumerator_name(when);
 }
 
 std::string_view to_string(condition value) noexcept
 {
-    switch (value) {
-    case condition::busy:
-        return "busy";
-    case condition::try_later:
-        return "try_later";
-    case condition::misconfigured:
-        return "misconfigured";
-    }
-    return "unknown";
+    return enumerator_name(value);
+}
+
+std::string_view to_string(errc value) noexcept
+{
+    return enumerator_name(value);
+}
+
+std::string_view to_string(Event::Kind kind) noexcept
+{
+    return enumerator_name(kind);
+}
+
+std::string_view to_string(Finding::Severity severity) noexcept
+{
+    return enumerator_name(severity);
+}
+
+std::string_view to_string(KeyState::Kind kind) noexcept
+{
+    return enumerator_name(kind);
+}
+
+std::string_view to_string(Leader::State state) noexcept
+{
+    return enumerator_name(state);
+}
+
+std::string_view to_string(LeaseState state) noexcept
+{
+    return enumerator_name(state);
+}
+
+std::string_view to_string(LogLevel level) noexcept
+{
+    return enumerator_name(level);
+}
+
+std::string_view to_string(MetricFamily::Type type) noexcept
+{
+    return enumerator_name(type);
+}
+
+std::string_view to_string(NameMetrics::Kind kind) noexcept
+{
+    return enumerator_name(kind);
+}
+
+std::string_view to_string(Order order) noexcept
+{
+    return enumerator_name(order);
+}
+
+std::string_view to_string(ReleaseOutcome outcome) noexcept
+{
+    return enumerator_name(outcome);
+}
+
+std::string_view to_string(Renewal renewal) noexcept
+{
+    return enumerator_name(renewal);
+}
+
+std::string_view to_string(RequestKind kind) noexcept
+{
+    return enumerator_name(kind);
+}
+
+std::string_view to_string(RequestOutcome outcome) noexcept
+{
+    return enumerator_name(outcome);
+}
+
+std::string_view to_string(ShardEvent::Kind kind) noexcept
+{
+    return enumerator_name(kind);
 }
 
 namespace backend
@@ -153,58 +114,22 @@ namespace backend
 
 std::string_view to_string(Failure::Effect effect) noexcept
 {
-    switch (effect) {
-    case Failure::Effect::refused:
-        return "refused";
-    case Failure::Effect::not_sent:
-        return "not_sent";
-    case Failure::Effect::unknown:
-        return "unknown";
-    }
-    return "unknown";
+    return enumerator_name(effect);
 }
 
 std::string_view to_string(Waits waits) noexcept
 {
-    switch (waits) {
-    case Waits::no:
-        return "no";
-    case Waits::in_line:
-        return "in_line";
-    case Waits::in_front:
-        return "in_front";
-    }
-    return "unknown";
-}
-
-std::string_view to_string(WatchEvent event) noexcept
-{
-    switch (event) {
-    case WatchEvent::in_force:
-        return "in_force";
-    case WatchEvent::hint:
-        return "hint";
-    case WatchEvent::our_turn:
-        return "our_turn";
-    case WatchEvent::others_turn:
-        return "others_turn";
-    case WatchEvent::interrupted:
-        return "interrupted";
-    case WatchEvent::unavailable:
-        return "unavailable";
-    }
-    return "unknown";
+    return enumerator_name(waits);
 }
 
 std::string_view to_string(WatchAs as) noexcept
 {
-    switch (as) {
-    case WatchAs::waiter:
-        return "waiter";
-    case WatchAs::observer:
-        return "observer";
-    }
-    return "unknown";
+    return enumerator_name(as);
+}
+
+std::string_view to_string(WatchEvent event) noexcept
+{
+    return enumerator_name(event);
 }
 
 } // namespace backend

@@ -61,36 +61,6 @@ void end(engine::LeaseRecordPtr& record) noexcept
 
 } // namespace
 
-std::string_view to_string(LeaseState state) noexcept
-{
-    switch (state) {
-    case LeaseState::held:
-        return "held";
-    case LeaseState::at_risk:
-        return "at_risk";
-    case LeaseState::lost:
-        return "lost";
-    case LeaseState::released:
-        return "released";
-    }
-    return "unknown";
-}
-
-std::string_view to_string(ReleaseOutcome outcome) noexcept
-{
-    switch (outcome) {
-    case ReleaseOutcome::released:
-        return "released";
-    case ReleaseOutcome::was_lost:
-        return "was_lost";
-    case ReleaseOutcome::unconfirmed:
-        return "unconfirmed";
-    case ReleaseOutcome::still_held:
-        return "still_held";
-    }
-    return "unknown";
-}
-
 void detail::LeaveKey<Lease>::of(Lease& lease) noexcept
 try {
     auto const& record = lease.record_;

@@ -86,19 +86,6 @@ void add_histogram(std::string& page, MetricFamily const& family, MetricFamily::
 
 } // namespace
 
-std::string_view to_string(MetricFamily::Type type) noexcept
-{
-    switch (type) {
-    case MetricFamily::Type::gauge:
-        return "gauge";
-    case MetricFamily::Type::counter:
-        return "counter";
-    case MetricFamily::Type::histogram:
-        break;
-    }
-    return "histogram";
-}
-
 std::string metrics_page(std::vector<MetricFamily> const& families)
 {
     std::string page;

@@ -5,7 +5,6 @@
 #include "group_state.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -99,15 +98,6 @@ std::vector<std::uint32_t> ShardGroup::members() const
 {
     std::lock_guard const lock(state_->mutex);
     return state_->live;
-}
-
-std::string_view to_string(ShardEvent::Kind kind) noexcept
-{
-    constexpr std::array<std::string_view, 10> names{
-        "joined",     "membership_lost", "left",     "acquired", "giving_up",
-        "terminated", "abandoned",       "finished", "released", "lost"};
-    auto const index = static_cast<std::size_t>(kind);
-    return index < names.size() ? names[index] : "unknown";
 }
 
 } // namespace tenure

@@ -47,23 +47,6 @@ struct Silence {
 
 } // namespace
 
-std::string_view to_string(LogLevel level) noexcept
-{
-    switch (level) {
-    case LogLevel::trace:
-        return "trace";
-    case LogLevel::debug:
-        return "debug";
-    case LogLevel::info:
-        return "info";
-    case LogLevel::warning:
-        return "warning";
-    case LogLevel::error:
-        return "error";
-    }
-    return "info";
-}
-
 LogSink default_log_sink()
 {
     // creates spdlog's registry now, so that it is destroyed after the log thread has ended
