@@ -10,6 +10,7 @@
 #include <tenure/errc.hpp>
 
 #include <boost/asio/error.hpp>
+#include <boost/system/errc.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -23,6 +24,8 @@ namespace tenure
 
 namespace
 {
+
+using boost::system::errc::invalid_argument;
 
 /// a query that no lease depends on is given up after this time
 constexpr std::chrono::seconds answer_limit{5};
@@ -52,6 +55,18 @@ private:
     std::shared_ptr<engine::Handle> handle_;
     RequestMark mark_;
 };
+
+/** Completes a query that is not asked, because its arguments are wrong. */
+template <class... Results>
+void refuse(
+    engine::Core& core, asio::any_completion_handler<void(error_code, Results...)> handler,
+    boost::system::errc::errc_t error, std::string words)
+{
+    auto const code = make_error_code(error);
+    auto const failing = core.store_log().refuse(code, std::move(words));
+    engine::Completion<void(error_code, Results...)>(std::move(handler), core.runtime().get())
+        .complete_at_once(code, Results{}...);
+}
 
 /** Starts a query of the store: `ask(core, deadline, done)` on the strand.
  *  @param honoured  types of cancellation that end it */
@@ -87,18 +102,10 @@ void start_query(
 
 void Store::start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler handler)
 {
-    if (range == nullptr) {
-        auto& core = *handle->core();
-        auto const invalid = make_error_code(boost::system::errc::invalid_argument);
-        engine::Completion<void(error_code, std::vector<KeyState>)> completion(
-            std::move(handler), core.runtime().get());
-        if (!core.same_process()) {
-            std::move(completion).complete_at_once(invalid, {});
-            return;
-        }
-        auto const failing = core.store_log().refuse(
-            invalid, "nothing is inspected: the range is null; use the range() of a lock or pool, or named_key");
-        std::move(completion).complete_at_once(invalid, {});
+    if (auto& core = *handle->core(); core.same_process() && range == nullptr) {
+        refuse(
+            core, std::move(handler), invalid_argument,
+            "nothing is inspected: the range is null; use the range() of a lock or pool, or named_key");
         return;
     }
     start_query(
@@ -121,13 +128,10 @@ void Store::start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler ha
 void Store::start_evict(HandlePtr handle, KeyState seen, std::string who, EvictHandler handler)
 {
     if (auto& core = *handle->core(); core.same_process() && (!is_name(who) || seen.range == nullptr)) {
-        auto const invalid = make_error_code(boost::system::errc::invalid_argument);
-        auto const failing = core.store_log().refuse(
-            invalid, seen.range == nullptr
-                         ? "no key is evicted: the KeyState is not from an inspection, so it names no key"
-                         : seen.key() + " is not evicted: who" + std::string(rule_for_names));
-        engine::Completion<void(error_code, std::chrono::milliseconds)>(std::move(handler), core.runtime().get())
-            .complete_at_once(invalid, {});
+        refuse(
+            core, std::move(handler), invalid_argument,
+            seen.range == nullptr ? "no key is evicted: the KeyState is not from an inspection, so it names no key"
+                                  : seen.key() + " is not evicted: who" + std::string(rule_for_names));
         return;
     }
     EvictRequest request;
@@ -166,12 +170,11 @@ void Store::start_free(HandlePtr handle, KeyState seen, DoneHandler handler)
 {
     bool const is_ended = seen.kind == KeyState::Kind::resting || seen.kind == KeyState::Kind::kept;
     if (auto& core = *handle->core(); core.same_process() && (seen.range == nullptr || !is_ended)) {
-        auto const invalid = make_error_code(boost::system::errc::invalid_argument);
-        auto const failing = core.store_log().refuse(
-            invalid, seen.range == nullptr
-                         ? "no key is freed: the KeyState is not from an inspection, so it names no key"
-                         : seen.key() + " is not freed: it is neither kept nor in quarantine; a held key is evicted");
-        engine::Completion<void(error_code)>(std::move(handler), core.runtime().get()).complete_at_once(invalid);
+        refuse(
+            core, std::move(handler), invalid_argument,
+            seen.range == nullptr
+                ? "no key is freed: the KeyState is not from an inspection, so it names no key"
+                : seen.key() + " is not freed: it is neither kept nor in quarantine; a held key is evicted");
         return;
     }
     WithdrawRequest request;
@@ -195,11 +198,9 @@ void Store::start_free(HandlePtr handle, KeyState seen, DoneHandler handler)
 void Store::start_list(HandlePtr handle, std::string prefix, std::size_t most, ListHandler handler)
 {
     if (auto& core = *handle->core(); core.same_process() && core.capabilities().no_list != nullptr) {
-        auto const unsupported = make_error_code(boost::system::errc::operation_not_supported);
-        auto const failing = core.store_log().refuse(
-            unsupported, "the store cannot list its keys: " + std::string(core.capabilities().no_list));
-        engine::Completion<void(error_code, KeyList)>(std::move(handler), core.runtime().get())
-            .complete_at_once(unsupported, {});
+        refuse(
+            core, std::move(handler), boost::system::errc::operation_not_supported,
+            "the store cannot list its keys: " + std::string(core.capabilities().no_list));
         return;
     }
     start_query(
