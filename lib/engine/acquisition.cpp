@@ -126,18 +126,15 @@ void Acquisition::carry_out(AcquireMachine::Step const& step, Instant now)
 void Acquisition::wake_at(Instant when)
 {
     // an early wake-up costs less than a new timer for every answer
-    if (when >= wakes_at_)
+    if (timer_.suffices(when))
         return;
-    wakes_at_ = Instant::max();
     timer_.at(when, weak_from_this(), [](Acquisition& self) {
         if (!self.handler_)
             return;
-        self.wakes_at_ = Instant::max();
         self.note_progress();
         auto const now = self.runtime_.now();
         self.carry_out(self.machine_->tick(now), now);
     });
-    wakes_at_ = when;
 }
 
 void Acquisition::note_progress()

@@ -156,8 +156,7 @@ private:
     Instant started_{};
     /// deadline for sending a claim
     Instant write_by_ = Instant::max();
-    /// when the machine runs next
-    Instant wakes_at_ = Instant::max();
+    /// runs the machine
     Timer timer_;
     Turn turn_;
     /// its part in the place queue, where the key is held in places; else null

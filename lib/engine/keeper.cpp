@@ -129,19 +129,15 @@ std::uint64_t Keeper::jitter(Instant now)
 
 void Keeper::wake_by(Instant when)
 {
-    if (when >= timer_at_ || closed_)
+    if (timer_.suffices(when) || closed_)
         return;
-    // where setting it fails, the next call tries again
-    timer_at_ = Instant::max();
     // an instant in the past does not prove a blocked executor
     auto const due = std::max(when, runtime_->now());
     timer_.at(when, weak_from_this(), [due](Keeper& self) {
-        self.timer_at_ = Instant::max();
         auto const now = self.runtime_->now();
         self.note_lateness(now - due, now);
         self.run_due(now);
     });
-    timer_at_ = when;
 }
 
 void Keeper::note_lateness(Clock::duration late, Instant now)

@@ -98,9 +98,8 @@ private:
     /// number of leases for each ttl: the store gets the shortest ttl
     std::map<milliseconds, std::size_t> ttls_;
     milliseconds shortest_ttl_{0};
-    /// fires no later than `timer_at_`; stays set when a lease goes, and then finds nothing due
+    /// stays set when a lease goes, and then finds nothing due
     Timer timer_{*runtime_};
-    Instant timer_at_ = Instant::max();
     /// earliest time of the next warning about a blocked executor
     Instant warns_from_ = Instant::min();
     std::uint64_t jitter_ = 0;

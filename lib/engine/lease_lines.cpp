@@ -149,16 +149,11 @@ void LeaseLines::arm()
 {
     auto const when =
         std::ranges::min(causes_ | std::views::transform([](Cause const& one) { return one.schedule.due(); }));
-    if (when >= timer_at_)
-        return;
-    timer_at_ = Instant::max();
-    timer_.at(when, weak_from_this(), &LeaseLines::log_due);
-    timer_at_ = when;
+    timer_.by(when, weak_from_this(), &LeaseLines::log_due);
 }
 
 void LeaseLines::log_due()
 {
-    timer_at_ = Instant::max();
     auto const now = runtime_->now();
     for (std::size_t cause = 0; cause < causes_.size(); ++cause)
         if (auto& schedule = causes_.at(cause).schedule; schedule.due() <= now)
@@ -175,10 +170,9 @@ void LeaseLines::work_began()
 
 void LeaseLines::work_ended()
 {
-    if (timer_at_ == Instant::max() || busy_())
+    if (!timer_.pending() || busy_())
         return;
     timer_.cancel();
-    timer_at_ = Instant::max();
     holds_back_ = true;
     auto const now = runtime_->now();
     for (std::size_t cause = 0; cause < causes_.size(); ++cause)

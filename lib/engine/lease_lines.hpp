@@ -69,8 +69,7 @@ private:
     std::function<bool()> busy_;
     /// at risk, renewed again, release and detachment not confirmed, and lost by each reason
     std::array<Cause, 4 + static_cast<std::size_t>(CancelReason::released) + 1> causes_;
-    /// earliest due time of the causes; max: no timer is pending
-    Instant timer_at_ = Instant::max();
+    /// for the cause that is due first
     Timer timer_{*runtime_};
     /// counted leases may wait without a timer
     bool holds_back_ = false;

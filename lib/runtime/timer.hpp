@@ -44,11 +44,11 @@ public:
         due_ = when;
     }
 
-    /** As `at`, but an earlier setting stays. */
+    /** As `at`, but an earlier setting stays. `max` sets nothing. */
     template <class Owner, class Run>
     void by(Instant when, std::weak_ptr<Owner> owner, Run run)
     {
-        if (!pending() || due_ > when)
+        if (!suffices(when))
             at(when, std::move(owner), std::move(run));
     }
 
@@ -69,6 +69,8 @@ public:
     void forget() noexcept { id_ = 0; }
 
     [[nodiscard]] bool pending() const noexcept { return id_ != 0; }
+    /** True if `by` would change nothing. */
+    [[nodiscard]] bool suffices(Instant when) const noexcept { return when >= (pending() ? due_ : Instant::max()); }
 
     /** The time of the last setting, also after the call. */
     [[nodiscard]] Instant due() const noexcept { return due_; }
