@@ -3,7 +3,6 @@
 #include "core.hpp"
 
 #include "runtime/context_guard.hpp"
-#include "runtime/fork_guard.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -34,7 +33,6 @@ Core::Core(
     , worker_name_(std::move(worker_name))
     , order_name_(std::move(order_name))
     , capabilities_(backend_->capabilities())
-    , generation_(fork_generation())
     , store_log_(runtime_, backend_->describe())
     , events_(std::move(on_event), std::move(event_context), store_log_.store(), counters_.events_dropped)
     , lines_(std::make_shared<LeaseLines>(runtime_, store_log_, [this] { return busy(); }))
@@ -70,11 +68,6 @@ void Core::start()
                 }
             });
     });
-}
-
-bool Core::same_process() const noexcept
-{
-    return generation_ == fork_generation();
 }
 
 void Core::add(std::shared_ptr<Acquisition> acquisition)

@@ -12,6 +12,7 @@
 #include "place_queue.hpp"
 #include "release_queue.hpp"
 #include "runtime/context_guard.hpp"
+#include "runtime/fork_guard.hpp"
 #include "runtime/names.hpp"
 #include "runtime/own_thread.hpp"
 #include "runtime/timer.hpp"
@@ -23,7 +24,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <list>
 #include <memory>
@@ -49,7 +49,7 @@ public:
 
     [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
     /** False in a child of fork, which must not use this object. */
-    [[nodiscard]] bool same_process() const noexcept;
+    [[nodiscard]] bool same_process() const noexcept { return !fork_mark_.forked(); }
     [[nodiscard]] Counters& counters() noexcept { return counters_; }
     [[nodiscard]] StoreLog& store_log() noexcept { return store_log_; }
     [[nodiscard]] Events const& events() const noexcept { return events_; }
@@ -158,7 +158,7 @@ private:
     std::string worker_name_;
     std::string order_name_;
     Capabilities capabilities_;
-    std::uint64_t generation_;
+    ForkMark fork_mark_;
     Counters counters_;
     StoreLog store_log_;
     Events events_;

@@ -127,7 +127,7 @@ Diagnostics StoreLog::diagnostics() const
     // a thread that does not exist in a child of fork may own the mutex
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) {
-        if (fork_generation_ != fork_generation())
+        if (fork_mark_.forked())
             return result;
         lock.lock();
     }

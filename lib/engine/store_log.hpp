@@ -14,7 +14,6 @@
 
 #include <boost/system/error_code.hpp>
 
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -85,7 +84,7 @@ private:
     RepeatedCauses thread_failures_;
     /// shared with posted work, which may outlive this object
     std::shared_ptr<RepeatedCauses> refusals_ = std::make_shared<RepeatedCauses>();
-    std::uint64_t fork_generation_ = fork_generation();
+    ForkMark fork_mark_;
     /// guards the rest
     mutable std::mutex mutex_;
     error_code error_;

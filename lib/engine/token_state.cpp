@@ -2,8 +2,6 @@
 // TokenState: cancels a token, and notifies its waiters.
 #include "token_state.hpp"
 
-#include "runtime/fork_guard.hpp"
-
 #include <tenure/errc.hpp>
 
 #include <boost/asio/post.hpp>
@@ -15,15 +13,9 @@ namespace tenure::engine
 
 TokenState::TokenState(std::shared_ptr<Runtime> runtime, Instant fires_at, CancelReason because)
     : runtime_(std::move(runtime))
-    , fork_generation_(fork_generation())
     , fires_at_(fires_at.time_since_epoch().count())
     , because_(because)
 {
-}
-
-bool TokenState::forked() const noexcept
-{
-    return fork_generation_ != fork_generation();
 }
 
 bool TokenState::set_fires_at(Instant instant, CancelReason because)

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/fork_guard.hpp"
 #include "runtime/names.hpp"
 #include "waiters.hpp"
 
@@ -9,7 +10,6 @@
 #include <tenure/clock.hpp>
 
 #include <atomic>
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -47,7 +47,7 @@ public:
     }
     [[nodiscard]] std::stop_token stop_token();
     /** True in a child of fork. */
-    [[nodiscard]] bool forked() const noexcept;
+    [[nodiscard]] bool forked() const noexcept { return fork_mark_.forked(); }
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept { return runtime_->user_executor(); }
 
     [[nodiscard]] Runtime const& runtime() const noexcept { return *runtime_; }
@@ -71,7 +71,7 @@ private:
     void cancel_late(std::unique_lock<std::mutex>& lock, CancelReason reason) const noexcept;
 
     std::shared_ptr<Runtime> runtime_;
-    std::uint64_t fork_generation_;
+    ForkMark fork_mark_;
     /// guards the transitions and what follows; the atomics may be read without it
     mutable std::mutex mutex_;
     /// none: not cancelled

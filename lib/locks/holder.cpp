@@ -6,7 +6,6 @@
 
 #include "engine/acquire_result.hpp"
 #include "engine/completion.hpp"
-#include "runtime/fork_guard.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -20,13 +19,7 @@ namespace locks
 
 HolderState::HolderState(Order order)
     : order_(order)
-    , fork_generation_(fork_generation())
 {
-}
-
-bool HolderState::forked() const noexcept
-{
-    return fork_generation_ != fork_generation();
 }
 
 std::shared_ptr<HeldKey> HolderState::find(StorePtr const& store, std::string const& key) const

@@ -4,6 +4,7 @@
 #include "engine/core.hpp"
 #include "engine/lease_record.hpp"
 #include "engine/lease_target.hpp"
+#include "runtime/fork_guard.hpp"
 
 #include <tenure/backend/one_shot.hpp>
 #include <tenure/errc.hpp>
@@ -11,7 +12,6 @@
 #include <tenure/lease.hpp>
 #include <tenure/lock.hpp>
 
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -60,7 +60,7 @@ public:
     explicit HolderState(Order order);
 
     [[nodiscard]] Order order() const noexcept { return order_; }
-    [[nodiscard]] bool forked() const noexcept;
+    [[nodiscard]] bool forked() const noexcept { return fork_mark_.forked(); }
 
     /** Calls to make once the mutex is unlocked: they run user code, or own objects of users. */
     using Afterwards = std::vector<OneShot<void()>>;
@@ -111,7 +111,7 @@ private:
     using Keys = std::map<std::string, Known>;
 
     Order order_;
-    std::uint64_t fork_generation_;
+    ForkMark fork_mark_;
     std::mutex mutex_;
     std::map<std::weak_ptr<engine::Core>, Keys, std::owner_less<>> stores_;
 };

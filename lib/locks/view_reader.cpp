@@ -2,8 +2,6 @@
 // ViewReader: reads of the keys, and waits for a change.
 #include "view_reader.hpp"
 
-#include "runtime/fork_guard.hpp"
-
 #include <tenure/detail/on_cancel.hpp>
 #include <tenure/errc.hpp>
 
@@ -38,14 +36,8 @@ ViewReader::ViewReader(
     , range_(std::move(range))
     , refresh_(refresh)
     , names_only_(names_only)
-    , fork_generation_(fork_generation())
     , cache_(refresh, same)
 {
-}
-
-bool ViewReader::forked() const noexcept
-{
-    return fork_generation_ != fork_generation();
 }
 
 // -- any thread --

@@ -5,6 +5,7 @@
 
 #include "engine/core.hpp"
 #include "engine/follower.hpp"
+#include "runtime/fork_guard.hpp"
 #include "runtime/names.hpp"
 #include "runtime/timer.hpp"
 
@@ -43,7 +44,7 @@ public:
     // -- any thread --
 
     [[nodiscard]] KeyRangePtr const& range() const noexcept { return range_; }
-    [[nodiscard]] bool forked() const noexcept;
+    [[nodiscard]] bool forked() const noexcept { return fork_mark_.forked(); }
     /** True after the end of the reading. */
     [[nodiscard]] bool over() const noexcept { return mark_.ended.load(std::memory_order_acquire); }
 
@@ -91,7 +92,7 @@ private:
     KeyRangePtr const range_;
     Clock::duration const refresh_;
     bool const names_only_;
-    std::uint64_t const fork_generation_;
+    ForkMark const fork_mark_;
     /// written on the strand; an unwritten request reads it
     RequestMark mark_;
 

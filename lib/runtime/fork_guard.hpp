@@ -20,6 +20,17 @@ extern std::atomic<std::uint64_t> forks;
     return forks.load(std::memory_order_relaxed);
 }
 
+/** Belongs to an object that a child of fork must not touch. */
+class ForkMark
+{
+public:
+    /** True in a child of the process that made the object. Thread-safe, without a system call. */
+    [[nodiscard]] bool forked() const noexcept { return generation_ != fork_generation(); }
+
+private:
+    std::uint64_t generation_ = fork_generation();
+};
+
 /** While this lock exists, forks of other threads wait. Hold it where a thread of the library takes a mutex of the
  *  user's executor: in a child without that thread the mutex would stay locked. Only around calls that neither wait nor
  *  run user code, and once per thread. */

@@ -41,12 +41,11 @@ public:
         , never_blocking_(asio::require(executor_, asio::execution::blocking_t::never))
         , has_thread_(thread != nullptr)
         , thread_(thread)
-        , fork_generation_(fork_generation())
     {
     }
 
     /** True in a fork of the process that made it, where nothing may run. */
-    [[nodiscard]] bool forked() const noexcept { return fork_generation_ != fork_generation(); }
+    [[nodiscard]] bool forked() const noexcept { return fork_mark_.forked(); }
 
     /** True if the executor would run functions at once, known without a call of it. */
     [[nodiscard]] bool runs_here() const noexcept { return loop_ != nullptr && loop_->running_in_this_thread(); }
@@ -147,7 +146,7 @@ private:
     bool const has_thread_;
     /// thread of the store; it runs `executor_`, and owns the strand
     std::weak_ptr<OwnThread> const thread_;
-    std::uint64_t fork_generation_;
+    ForkMark fork_mark_;
     /// null: the strand is free. Each task points to the previous one
     std::atomic<Waiting*> newest_{nullptr};
     /// the tasks of this turn, in the order of their arrival
