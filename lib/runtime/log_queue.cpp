@@ -2,13 +2,12 @@
 // Queue of log lines, and its thread.
 #include "log_queue.hpp"
 
-#include "fork_guard.hpp"
 #include "library_thread.hpp"
+#include "one_per_process.hpp"
 
 #include <pthread.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -101,16 +100,7 @@ void hand_over(LogSink const& sink, LogLevel level, std::string_view line) noexc
 class LogQueue
 {
 public:
-    /** The queue of this process: a child of fork has no log thread, and gets another queue. Never deleted, because
-     *  its thread may be inside a sink when the program ends. */
-    [[nodiscard]] static LogQueue& instance();
     LogQueue() { sink_in_use(); }
-    /** As `instance`; null if no line was ever logged. */
-    [[nodiscard]] static LogQueue* existing() noexcept
-    {
-        auto* const queue = current.load(std::memory_order_acquire);
-        return queue != nullptr && queue->generation_ == fork_generation() ? queue : nullptr;
-    }
 
     void add(SinkPtr const& sink, LogLevel level, std::string_view line)
     {
@@ -140,14 +130,14 @@ public:
     }
 
     /** Passes on the queued lines; a thread that does not end in time is abandoned. */
-    void end(std::chrono::milliseconds limit)
+    void end()
     {
         std::unique_lock lock(mutex_);
         if (!thread_.joinable())
             return;
         ending_ = true;
         changed_.notify_all();
-        bool const ended = changed_.wait_for(lock, limit, [this] { return ended_; });
+        bool const ended = changed_.wait_for(lock, patience_at_exit, [this] { return ended_; });
         lock.unlock();
         if (ended)
             thread_.join();
@@ -221,9 +211,6 @@ private:
         changed_.notify_all();
     }
 
-    static std::atomic<LogQueue*> current;
-
-    std::uint64_t const generation_ = fork_generation();
     std::mutex mutex_;
     // -- under the mutex --
     /// lines were queued or passed on, or the program ends
@@ -240,51 +227,26 @@ private:
     std::thread thread_;
 };
 
-constinit std::atomic<LogQueue*> LogQueue::current{nullptr};
-
-/** Ends the log thread at exit. Created with the first line, and so destroyed before most objects that a sink may use.
- */
-struct AtExit {
-    AtExit() = default;
-    AtExit(AtExit const&) = delete;
-    AtExit& operator=(AtExit const&) = delete;
-    ~AtExit()
-    {
-        if (auto* const queue = LogQueue::existing())
-            queue->end(patience_at_exit);
-    }
-};
-
-LogQueue& LogQueue::instance()
-{
-    if (auto* const queue = existing())
-        return *queue;
-    static AtExit const at_exit;
-    auto fresh = std::make_unique<LogQueue>();
-    auto* seen = current.load(std::memory_order_acquire);
-    while (seen == nullptr || seen->generation_ != fresh->generation_)
-        if (current.compare_exchange_weak(seen, fresh.get(), std::memory_order_acq_rel))
-            return *fresh.release();
-    return *seen;
-}
+/// its thread may be inside a sink when the program ends; a child of fork has no log thread
+using TheLogQueue = OnePerProcess<LogQueue>;
 
 } // namespace
 
 LogSink queued(LogSink sink)
 {
     return [sink = std::make_shared<LogSink const>(std::move(sink))](LogLevel level, std::string_view line) {
-        LogQueue::instance().add(sink, level, line);
+        TheLogQueue::instance().add(sink, level, line);
     };
 }
 
 bool run_on_log_thread(OneShot<void()> task)
 {
-    return LogQueue::instance().add(std::move(task));
+    return TheLogQueue::instance().add(std::move(task));
 }
 
 bool flush_log(std::chrono::milliseconds limit)
 {
-    auto* const queue = LogQueue::existing();
+    auto* const queue = TheLogQueue::existing();
     return queue == nullptr || queue->flush(limit);
 }
 

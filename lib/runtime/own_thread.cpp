@@ -4,6 +4,7 @@
 
 #include "library_thread.hpp"
 #include "no_executor.hpp"
+#include "one_per_process.hpp"
 
 #include <openssl/crypto.h>
 
@@ -78,7 +79,7 @@ void OwnThread::start()
     if (running_ || halts_ || frozen_)
         return;
     loop_.restart();
-    auto& threads = RunningThreads::instance();
+    auto& threads = OnePerProcess<RunningThreads>::instance();
     auto const number = threads.add(weak_from_this());
     try {
         start_library_thread("tenure-store", [self = shared_from_this(), &threads, number]() mutable {
@@ -181,7 +182,7 @@ void OwnThread::go_on() noexcept
 void OwnThread::context_ends() noexcept
 {
     // a thread that does not exist in the child may own the mutex
-    if (fork_generation_ != fork_generation())
+    if (fork_mark_.forked())
         return;
     if (runs_here()) {
         forget_users();
@@ -235,47 +236,18 @@ constexpr std::chrono::milliseconds wait_for_closing{1250};
 /// limit for a thread in a blocking call
 constexpr std::chrono::seconds wait_for_standstill{1};
 
-constinit std::atomic<RunningThreads*> current{nullptr};
-
 bool is_ending(std::weak_ptr<OwnThread> const& one) noexcept
 {
     auto const thread = one.lock();
     return thread == nullptr || thread->is_ending();
 }
 
-/** Ends the threads at exit. Created right before the first thread, and so destroyed before most objects that a thread
- *  may use. */
-struct ThreadsAtExit {
-    // Initializes OpenSSL first, so that its exit handler runs after the destructor of this object.
-    ThreadsAtExit() { static_cast<void>(::OPENSSL_init_crypto(OPENSSL_INIT_ADD_ALL_DIGESTS, nullptr)); }
-    ThreadsAtExit(ThreadsAtExit const&) = delete;
-    ThreadsAtExit& operator=(ThreadsAtExit const&) = delete;
-    ~ThreadsAtExit()
-    {
-        if (auto* const threads = RunningThreads::existing())
-            threads->end();
-    }
-};
-
 } // namespace
 
-RunningThreads* RunningThreads::existing() noexcept
+RunningThreads::RunningThreads()
 {
-    auto* const threads = current.load(std::memory_order_acquire);
-    return threads != nullptr && threads->fork_generation_ == fork_generation() ? threads : nullptr;
-}
-
-RunningThreads& RunningThreads::instance()
-{
-    if (auto* const threads = existing())
-        return *threads;
-    static ThreadsAtExit const at_exit;
-    auto fresh = std::make_unique<RunningThreads>();
-    auto* seen = current.load(std::memory_order_acquire);
-    while (seen == nullptr || seen->fork_generation_ != fresh->fork_generation_)
-        if (current.compare_exchange_weak(seen, fresh.get(), std::memory_order_acq_rel))
-            return *fresh.release();
-    return *seen;
+    // Initializes OpenSSL before `end` is registered, so that its exit handler runs after `end`.
+    static_cast<void>(::OPENSSL_init_crypto(OPENSSL_INIT_ADD_ALL_DIGESTS, nullptr));
 }
 
 RunningThreads::Number RunningThreads::add(std::weak_ptr<OwnThread> thread)

@@ -38,11 +38,8 @@ class RunningThreads
 public:
     using Number = std::uint64_t;
 
-    /** The instance of this process; a child of fork gets another. Never deleted, because threads may outlive all other
-     *  objects. */
-    [[nodiscard]] static RunningThreads& instance();
-    /** As `instance`; null if no thread was ever added. */
-    [[nodiscard]] static RunningThreads* existing() noexcept;
+    /** Use `OnePerProcess`. */
+    RunningThreads();
 
     /** Adds a thread that begins. */
     [[nodiscard]] Number add(std::weak_ptr<OwnThread> thread);
@@ -55,7 +52,6 @@ public:
 private:
     [[nodiscard]] std::vector<std::weak_ptr<OwnThread>> all() const;
 
-    std::uint64_t const fork_generation_ = fork_generation();
     mutable std::mutex mutex_;
     // -- under the mutex --
     /// a thread has ended
@@ -177,7 +173,7 @@ private:
 
     mutable Loop loop_;
     asio::any_io_executor const io_executor_;
-    std::uint64_t const fork_generation_ = fork_generation();
+    ForkMark const fork_mark_;
     /// set once, by `make`
     std::optional<Strand> strand_;
     /// empty after the context of the users was destroyed
