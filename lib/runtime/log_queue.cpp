@@ -90,11 +90,6 @@ SinkInUse& sink_in_use()
 
 using SinkPtr = std::shared_ptr<LogSink const>;
 
-void hand_over(LogSink const& sink, LogLevel level, std::string_view line) noexcept
-{
-    sink_in_use().hold_over([&] { sink(level, line); });
-}
-
 /** Queue of the lines and events of all stores of a process, and the thread that passes them to their sinks and hooks.
  *  The thread starts with the first one. */
 class LogQueue
@@ -110,15 +105,15 @@ public:
         if (is_full())
             count_drop(sink);
         else
-            append({sink, level, std::string(line), {}});
+            append([sink, level, text = std::string(line)] { (*sink)(level, text); });
     }
 
     [[nodiscard]] bool add(OneShot<void()> task)
     {
         std::lock_guard const lock(mutex_);
-        if (ending_ || lines_.size() >= longest_queue_for_events)
+        if (ending_ || tasks_.size() >= longest_queue_for_events)
             return false;
-        append({nullptr, LogLevel::info, {}, std::move(task)});
+        append(std::move(task));
         return true;
     }
 
@@ -146,25 +141,18 @@ public:
     }
 
 private:
-    struct Line {
-        SinkPtr sink;
-        LogLevel level;
-        std::string text;
-        /// instead of a line
-        OneShot<void()> task;
-    };
     struct Drops {
         SinkPtr sink;
         std::uint64_t count;
     };
 
-    [[nodiscard]] bool is_full() const noexcept { return lines_.size() >= longest_queue; }
+    [[nodiscard]] bool is_full() const noexcept { return tasks_.size() >= longest_queue; }
 
-    void append(Line line)
+    void append(OneShot<void()> task)
     {
         if (!thread_.joinable())
             thread_ = start_library_thread("tenure-log", [this] { run(); });
-        lines_.push_back(std::move(line));
+        tasks_.push_back(std::move(task));
         ++added_;
         changed_.notify_all();
     }
@@ -182,29 +170,25 @@ private:
     {
         std::unique_lock lock(mutex_);
         for (;;) {
-            changed_.wait(lock, [this] { return !lines_.empty() || ending_; });
-            if (lines_.empty())
+            changed_.wait(lock, [this] { return !tasks_.empty() || ending_; });
+            if (tasks_.empty())
                 break;
-            auto lines = std::exchange(lines_, {});
+            auto tasks = std::exchange(tasks_, {});
             auto drops = std::exchange(drops_, {});
             lock.unlock();
-            for (auto& line : lines) {
-                if (line.task)
-                    sink_in_use().hold_over(std::move(line.task));
-                else
-                    hand_over(*line.sink, line.level, line.text);
-            }
+            for (auto& task : tasks)
+                sink_in_use().hold_over(std::move(task));
             // these were dropped after the lines above, and before any later line
             for (auto const& [sink, count] : drops)
-                hand_over(
-                    *sink, LogLevel::warning,
-                    std::to_string(count) + " messages dropped: the log thread did not take them in time");
-            auto const count = lines.size();
+                sink_in_use().hold_over([&] {
+                    (*sink)(
+                        LogLevel::warning,
+                        std::to_string(count) + " messages dropped: the log thread did not take them in time");
+                });
             // the last owner of a sink destroys it, which runs the user's code
-            lines.clear();
             drops.clear();
             lock.lock();
-            handled_ += count;
+            handled_ += tasks.size();
             changed_.notify_all();
         }
         ended_ = true;
@@ -215,10 +199,11 @@ private:
     // -- under the mutex --
     /// lines were queued or passed on, or the program ends
     std::condition_variable changed_;
-    std::vector<Line> lines_;
-    /// since the log thread last took the lines
+    /// lines and events
+    std::vector<OneShot<void()>> tasks_;
+    /// since the log thread last took the tasks
     std::vector<Drops> drops_;
-    /// number of lines ever queued, and of those passed on
+    /// number of tasks ever queued, and of those that have run
     std::uint64_t added_ = 0;
     std::uint64_t handled_ = 0;
     bool ending_ = false;

@@ -29,6 +29,7 @@ COMPOSED = {
     ("lib/engine/store_log.cpp", "line"): "a message about an option",
     ("lib/engine/store_log.cpp", 'store_ + ": " + std::string(line)'): "puts the store's name in front",
     ("lib/runtime/log.cpp", "line"): "hands a line on",
+    ("lib/runtime/log_queue.cpp", "text"): "hands a line on",
     ("lib/store/redis/link/connection.cpp", "line->line"): "hands on the lines of connection_machine.cpp",
     ("lib/store/etcd/http/client_endpoints.cpp", 'name_ + ": " + last_error_.text() + how_often(*repeated)'): "a detail of etcd",
     ("lib/store/postgresql/link/client.cpp", 'name_ + ": " + last_error_.text() + how_often(*repeated)'): "a detail of PostgreSQL",
