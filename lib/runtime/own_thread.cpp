@@ -95,13 +95,17 @@ void OwnThread::start()
     running_ = true;
 }
 
+std::shared_ptr<OwnThread::Tenant> OwnThread::tenant() const noexcept
+{
+    std::lock_guard const lock(mutex_);
+    return tenant_.lock();
+}
+
 void OwnThread::run(std::shared_ptr<OwnThread> self) noexcept
 {
-    std::unique_lock lock(self->mutex_);
     // Owned until the end: the tenant must not be destroyed inside the loop, and never in a fork, where this does not
     // return.
-    auto const tenant = self->tenant_.lock();
-    lock.unlock();
+    auto const tenant = self->tenant();
     while (self->turn()) {
     }
 }
@@ -114,10 +118,7 @@ bool OwnThread::turn() noexcept
     try {
         loop_.run();
     } catch (...) {
-        lock.lock();
-        auto const tenant = tenant_.lock();
-        lock.unlock();
-        if (tenant)
+        if (auto const tenant = this->tenant())
             tenant->failed(std::current_exception());
     }
     lock.lock();
@@ -197,9 +198,7 @@ void OwnThread::context_ends() noexcept
 
 void OwnThread::forget_users() noexcept
 {
-    std::unique_lock lock(mutex_);
-    auto const tenant = tenant_.lock();
-    lock.unlock();
+    auto const tenant = this->tenant();
     if (tenant && (tenant->has_users() || !tenant->forget_callers())) {
         tenant->abandon();
         dead_ = true;
@@ -212,9 +211,7 @@ void OwnThread::forget_users() noexcept
 
 bool OwnThread::is_ending() const noexcept
 {
-    std::unique_lock lock(mutex_);
-    auto const tenant = tenant_.lock();
-    lock.unlock();
+    auto const tenant = this->tenant();
     return tenant == nullptr || is_let_go() || !tenant->has_users();
 }
 

@@ -162,6 +162,8 @@ private:
     /** Starts a thread unless there is one. Requires the mutex. */
     void start();
     static void run(std::shared_ptr<OwnThread> self) noexcept;
+    /** Locks the mutex, which the caller must not hold: the last owner of a tenant may destroy it. */
+    [[nodiscard]] std::shared_ptr<Tenant> tenant() const noexcept;
     /** @returns false if the thread ends */
     [[nodiscard]] bool turn() noexcept;
     /** Returns when the thread is halted, after functions that were handed over before; false if it could not be
