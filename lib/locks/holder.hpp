@@ -45,11 +45,7 @@ struct EngineLease {
     }
 };
 
-/** The reason why an acquisition is refused before any request to the store. */
-struct Refusal {
-    error_code error;
-    std::string words;
-};
+using engine::Refusal;
 
 /** State of a holder: the keys that it has or requests, by store. It keeps no store open and owns no key. */
 class HolderState

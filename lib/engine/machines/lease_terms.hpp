@@ -59,10 +59,9 @@ void check_reuse_after(
  *  @throws std::invalid_argument naming the config and the rule */
 void check_shares(std::string const& where, std::string const& store, char const* no_shares);
 
-/** The reason why a lease cannot be detached. */
+/** The reason why something is refused before any request to the store. */
 struct Refusal {
     boost::system::error_code error;
-    /// the end of a sentence
     std::string words;
 };
 
