@@ -18,13 +18,8 @@ using namespace std::chrono_literals;
 namespace
 {
 
-struct Keeping {
-    Conformance test;
-    std::unique_ptr<Client> client = test.client();
-    KeyRangePtr range = test.pool("pool:", 1);
+struct Keeping : OneKey {
     std::chrono::milliseconds brief = test.subject->short_ttl();
-    /// servers count whole milliseconds
-    std::chrono::milliseconds rounding{5};
 
     Keeping()
     {
@@ -40,17 +35,6 @@ struct Keeping {
     {
         ReleaseRequest const request{claim, client->now() + 10s, true, keep_for};
         return client->ask_together(&Backend::release, std::vector{request}).front();
-    }
-    [[nodiscard]] bool is_granted(unsigned number) const
-    {
-        return std::holds_alternative<Granted>(
-            client->claim(test.request(*client, range, owner(number), Conformance::long_ttl)));
-    }
-    /** Claims until it is granted, and tells when. */
-    [[nodiscard]] Instant granted_at(unsigned number, std::chrono::milliseconds limit) const
-    {
-        client->run_until([&] { return is_granted(number); }, limit);
-        return client->now();
     }
     [[nodiscard]] KeyState state() const { return expect<std::vector<KeyState>>(client->inspect(range)).at(0); }
     [[nodiscard]] std::chrono::milliseconds slack() const { return test.subject->expiry_slack() + 1s; }

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace tenure::conformance
 {
@@ -58,6 +59,34 @@ struct Conformance {
 
     /** Long enough to outlast any test case. */
     static constexpr std::chrono::milliseconds long_ttl{30'000};
+};
+
+/** A pool of one key, and a client that claims the key for several owners. */
+struct OneKey {
+    Conformance test;
+    std::unique_ptr<Client> client = test.client();
+    KeyRangePtr range = test.pool("pool:", 1);
+    /// as `ClaimRequest::reuse_after`
+    std::chrono::milliseconds rest{};
+    /// servers count whole milliseconds
+    static constexpr std::chrono::milliseconds rounding{5};
+
+    [[nodiscard]] ClaimRequest request(unsigned number, std::chrono::milliseconds ttl) const
+    {
+        auto request = test.request(*client, range, owner(number), ttl);
+        request.reuse_after = rest;
+        return request;
+    }
+    [[nodiscard]] bool is_granted(unsigned number) const
+    {
+        return std::holds_alternative<Granted>(client->claim(request(number, Conformance::long_ttl)));
+    }
+    /** Claims until the key is granted, and tells when. */
+    [[nodiscard]] Instant granted_at(unsigned number, std::chrono::milliseconds limit) const
+    {
+        client->run_until([&] { return is_granted(number); }, limit);
+        return client->now();
+    }
 };
 
 } // namespace tenure::conformance

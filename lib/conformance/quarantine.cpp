@@ -17,25 +17,16 @@ using namespace std::chrono_literals;
 namespace
 {
 
-struct Resting {
-    Conformance test;
-    std::unique_ptr<Client> client = test.client();
-    KeyRangePtr range = test.pool("pool:", 1);
+struct Resting : OneKey {
     std::chrono::milliseconds ttl = test.subject->short_ttl();
-    std::chrono::milliseconds rest = test.subject->short_ttl();
 
     Resting()
     {
+        rest = ttl;
         if (client->backend().capabilities().no_quarantine != nullptr)
             SKIP(client->backend().capabilities().no_quarantine);
     }
 
-    [[nodiscard]] ClaimRequest request(unsigned number, std::chrono::milliseconds for_ttl) const
-    {
-        auto request = test.request(*client, range, owner(number), for_ttl);
-        request.reuse_after = rest;
-        return request;
-    }
     /** The claim as the engine keeps it: a claim that was handed out is quarantined, an unwanted one is not. */
     [[nodiscard]] std::shared_ptr<Claim>
     take(unsigned number, std::chrono::milliseconds for_ttl, bool held = true) const
@@ -51,21 +42,8 @@ struct Resting {
         claim->reuse_after = held ? rest : 0ms;
         return claim;
     }
-    [[nodiscard]] bool is_granted(unsigned number) const
-    {
-        return std::holds_alternative<Granted>(client->claim(request(number, Conformance::long_ttl)));
-    }
-    /** Claims until it is granted, and tells when. */
-    [[nodiscard]] Instant granted_at(unsigned number, std::chrono::milliseconds limit) const
-    {
-        client->run_until([&] { return is_granted(number); }, limit);
-        return client->now();
-    }
     [[nodiscard]] std::chrono::milliseconds slack() const { return test.subject->expiry_slack() + 2s; }
 };
-
-/// servers count whole milliseconds
-constexpr auto rounding = 5ms;
 
 } // namespace
 
@@ -88,7 +66,7 @@ TEST_CASE("a key that is released rests, is shown as resting, and is free when i
     expect<Released>(store.client->withdraw(store.range, owner(1)));
     CHECK_FALSE(store.is_granted(2));
     auto const granted = store.granted_at(2, store.rest + store.slack());
-    CHECK(granted - before >= store.rest - rounding);
+    CHECK(granted - before >= store.rest - store.rounding);
     CHECK(granted - released <= store.rest + store.test.subject->expiry_slack() + 1s);
 }
 
@@ -99,7 +77,7 @@ TEST_CASE("a key whose claim lapses rests after its ttl", "[quarantine]")
     (void)store.take(1, store.ttl);
     auto const granted = store.granted_at(2, store.ttl + store.rest + store.slack());
     // a store may have begun to count the ttl before it was asked
-    CHECK(granted - before >= store.ttl + store.rest - store.test.subject->head_start() - rounding);
+    CHECK(granted - before >= store.ttl + store.rest - store.test.subject->head_start() - store.rounding);
 }
 
 TEST_CASE("renewals keep the rest behind the ttl", "[quarantine]")
@@ -110,7 +88,7 @@ TEST_CASE("renewals keep the rest behind the ttl", "[quarantine]")
     auto const before = store.client->now();
     CHECK(expect<Renewed>(store.client->renew(claim, store.ttl)).ttl == store.ttl);
     auto const granted = store.granted_at(2, store.ttl + store.rest + store.slack());
-    CHECK(granted - before >= store.ttl + store.rest - store.test.subject->renewal_lag() - rounding);
+    CHECK(granted - before >= store.ttl + store.rest - store.test.subject->renewal_lag() - store.rounding);
 }
 
 TEST_CASE("a claim that nobody held is given back without rest", "[quarantine]")
@@ -159,7 +137,7 @@ TEST_CASE("an evicted key rests after its former holder's ttl", "[quarantine]")
     expect<Evicted>(store.client->evict(store.range, 0, owner(1)));
     expect<NotOwner>(store.client->release(claim));
     auto const granted = store.granted_at(2, store.ttl + store.rest + store.slack() + 1s);
-    CHECK(granted - before >= store.ttl + store.rest - rounding);
+    CHECK(granted - before >= store.ttl + store.rest - store.rounding);
 }
 
 TEST_CASE("a release that is to leave a rest touches nobody else's key", "[quarantine]")
