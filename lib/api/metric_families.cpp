@@ -100,11 +100,9 @@ struct NameFamilies {
         acquisitions.counter(labels, "outcome", "busy", name.busy);
         acquisitions.counter(labels, "outcome", "cancelled", name.cancelled);
         acquisitions.counter(labels, "outcome", "failed", name.failed);
-        lost.counter(labels, "reason", "expired", name.lost[CancelReason::expired]);
-        lost.counter(labels, "reason", "not_owner", name.lost[CancelReason::not_owner]);
-        lost.counter(labels, "reason", "first_failed_renewal", name.lost[CancelReason::first_failed_renewal]);
-        lost.counter(labels, "reason", "max_hold", name.lost[CancelReason::max_hold]);
-        lost.counter(labels, "reason", "store_closed", name.lost[CancelReason::store_closed]);
+        for (std::size_t number = 0; number < cancel_reasons; ++number)
+            if (auto const reason = static_cast<CancelReason>(number); is_loss(reason))
+                lost.counter(labels, "reason", to_string(reason), name.lost[reason]);
         wait.histogram(labels, name.waiting_time);
         hold.histogram(labels, name.holding_time);
         hand_over.histogram(labels, name.hand_over);
