@@ -6,10 +6,13 @@
 #include "runtime/timer.hpp"
 #include "store/redis/wire/server_error.hpp"
 
+#include <store/ending_watch.hpp>
+
 #include <tenure/errc.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -138,45 +141,18 @@ private:
     bool told_ = false;
 };
 
-namespace
-{
-
-class Observer final : public Watch
-{
-public:
-    explicit Observer(std::shared_ptr<WatchedKey> key)
-        : key_(std::move(key))
-    {
-    }
-
-    Observer(Observer const&) = delete;
-    Observer& operator=(Observer const&) = delete;
-    ~Observer() override { key_->end(); }
-
-    void subscribe(Observers::Subscribe const& subscribe)
-    {
-        subscription_ = subscribe([weak = std::weak_ptr(key_)](WatchEvent event) {
-            if (auto const key = weak.lock())
-                key->heard(event);
-        });
-    }
-
-private:
-    std::shared_ptr<WatchedKey> key_;
-    std::unique_ptr<Watch> subscription_;
-};
-
-} // namespace
-
 std::unique_ptr<Watch>
 Observers::watch(ServerPtr server, KeyRange const& range, Subscribe const& subscribe, Handler handler)
 {
     auto key = std::make_shared<WatchedKey>(std::move(server), watched_key_of(range), std::move(handler));
     std::erase_if(keys_, [](auto const& each) { return each.expired(); });
     keys_.push_back(key);
-    auto observer = std::make_unique<Observer>(std::move(key));
-    observer->subscribe(subscribe);
-    return observer;
+    std::shared_ptr<Watch> subscription = subscribe([weak = std::weak_ptr(key)](WatchEvent event) {
+        if (auto const alive = weak.lock())
+            alive->heard(event);
+    });
+    return std::make_unique<store::EndingWatch>(
+        [key = std::move(key), subscription = std::move(subscription)] { key->end(); });
 }
 
 void Observers::close() noexcept

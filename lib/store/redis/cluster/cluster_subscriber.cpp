@@ -4,7 +4,10 @@
 
 #include "hash_slot.hpp"
 
+#include <store/ending_watch.hpp>
+
 #include <chrono>
+#include <memory>
 #include <utility>
 
 namespace tenure::redis
@@ -32,19 +35,6 @@ struct ClusterSubscriber::Subscription {
     bool waits = false;
 };
 
-class ClusterSubscriber::Entry final : public Watch
-{
-public:
-    explicit Entry(std::shared_ptr<Subscription> subscription)
-        : subscription_(std::move(subscription))
-    {
-    }
-
-private:
-    /// the only strong reference: without it the handler is not called
-    std::shared_ptr<Subscription> subscription_;
-};
-
 std::unique_ptr<Watch> ClusterSubscriber::watch(std::string channel, Handler handler)
 {
     auto subscription = std::make_shared<Subscription>();
@@ -60,7 +50,8 @@ std::unique_ptr<Watch> ClusterSubscriber::watch(std::string channel, Handler han
         });
     else
         settle(subscription);
-    return std::make_unique<Entry>(std::move(subscription));
+    // the only strong reference: without it the handler is not called
+    return std::make_unique<store::EndingWatch>([subscription = std::move(subscription)] {});
 }
 
 void ClusterSubscriber::settle(std::shared_ptr<Subscription> const& subscription)

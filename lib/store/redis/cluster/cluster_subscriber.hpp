@@ -37,7 +37,6 @@ public:
     void channel_moved(ServerAddress const& node, std::string const& channel);
 
 private:
-    class Entry;
     struct Subscription;
 
     void settle(std::shared_ptr<Subscription> const& subscription);
