@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Requests to all nodes of a quorum with one answer.
 #pragma once
 
 #include "quorum.hpp"
@@ -21,90 +22,72 @@
 namespace tenure::redlock
 {
 
-/** One request to all nodes of a quorum with one answer. `decide` may answer after each reply; `conclude` answers when
- *  all nodes have replied or the time is over.
- *
- *  Unanswered requests own it, never its timer: a destroyed runtime never fires timers. */
-template <class Request, class Reply>
-class QuorumRequest : public std::enable_shared_from_this<QuorumRequest<Request, Reply>>
+/** Makes the failure of a request that the votes do not decide.
+ *  @param what    the request
+ *  @param effect  as for `no_majority` */
+template <class Reply>
+[[nodiscard]] Failure undecided(
+    Quorum const& quorum, Votes<Reply> const& votes, std::string what,
+    std::optional<Failure::Effect> effect = std::nullopt)
 {
-public:
-    QuorumRequest(QuorumPtr quorum, Request request, ReplyHandler<Reply> handler)
-        : quorum_(std::move(quorum))
-        , request_(std::move(request))
-        , votes_(quorum_->size())
-        , handler_(std::move(handler))
-        , limit_(quorum_->runtime())
-    {
-    }
-    QuorumRequest(QuorumRequest const&) = delete;
-    QuorumRequest& operator=(QuorumRequest const&) = delete;
-    virtual ~QuorumRequest() = default;
-
-    /** Calls `ask(node, request, handler)` for each node; `ask` may be a member function of the node.
-     *  @param limit  end of the wait for missing replies */
-    template <class Ask>
-    void start(Ask ask, Instant limit = Instant::max())
-    {
-        if (limit != Instant::max())
-            limit_.at(limit, this->weak_from_this(), [](QuorumRequest& self) { self.answer(self.conclude()); });
-        for (std::size_t node = 0; node < quorum_->size(); ++node)
-            std::invoke(ask, *quorum_->nodes()[node], request_, [self = this->shared_from_this(), node](Reply reply) {
-                self->voted(node, std::move(reply));
-            });
-    }
-
-    void voted(std::size_t node, Reply reply)
-    {
-        votes_.cast(node, std::move(reply));
-        if (handler_) {
-            if (auto decision = decide())
-                answer(std::move(*decision));
-            else if (votes_.complete())
-                answer(conclude());
-        }
-        afterwards();
-    }
-
-protected:
-    /** The request, for errors. */
-    [[nodiscard]] virtual std::string what() const = 0;
-    /** Text for a reply that is not a failure, for errors. */
-    [[nodiscard]] virtual std::string_view words(Reply const& reply) const
-    {
+    auto const words = [&](std::size_t node) {
         return std::visit(
             []<class Answer>(Answer const&) -> std::string_view {
-                return std::same_as<Answer, NotOwner> ? "bears another owner" : "done";
+                if (std::same_as<Answer, NotOwner>)
+                    return "bears another owner";
+                return std::same_as<Answer, Ready> ? "ready" : "done";
             },
-            reply);
-    }
-    /** Nullopt: further replies are needed. */
-    [[nodiscard]] virtual std::optional<Reply> decide() const = 0;
-    [[nodiscard]] virtual Reply conclude() const { return failure(std::nullopt); }
-    /** Called after each reply; a late reply may still need an action. */
-    virtual void afterwards() {}
+            votes.of(node));
+    };
+    return no_majority(quorum, std::move(what), votes, words, effect);
+}
 
-    /** @param effect  as for `no_majority` */
-    [[nodiscard]] Failure failure(std::optional<Failure::Effect> effect) const
-    {
-        return no_majority(
-            *quorum_, what(), votes_, [this](std::size_t node) { return words(votes_.of(node)); }, effect);
-    }
+/** Sends a request to all nodes, for one answer.
+ *
+ *  Unanswered requests own its state, never the timer: a destroyed runtime never fires timers.
+ *
+ *  @param ask       called as `ask(node, request, handler)` for each node; may be a member function of the node
+ *  @param decide    called after each reply as `decide(votes)`; nullopt: further replies are needed
+ *  @param conclude  makes the answer when all nodes have replied or the limit is reached
+ *  @param limit     end of the wait for missing replies */
+template <class Request, class Reply, class Ask, class Decide, class Conclude>
+void ask_all(
+    QuorumPtr const& quorum, Ask ask, Request request, Decide decide, Conclude conclude, ReplyHandler<Reply> handler,
+    Instant limit = Instant::max())
+{
+    struct Pending {
+        QuorumPtr quorum;
+        Decide decide;
+        Conclude conclude;
+        /// empty: answered
+        ReplyHandler<Reply> handler;
+        Votes<Reply> votes{quorum->size()};
+        Timer timer{quorum->runtime()};
 
-    QuorumPtr const quorum_;
-    Request const request_;
-    Votes<Reply> votes_;
+        void voted(std::size_t node, Reply reply)
+        {
+            votes.cast(node, std::move(reply));
+            if (!handler)
+                return;
+            if (auto decision = decide(votes))
+                answer(std::move(*decision));
+            else if (votes.complete())
+                answer(conclude(votes));
+        }
 
-private:
-    void answer(Reply reply)
-    {
-        limit_.cancel();
-        std::exchange(handler_, nullptr)(std::move(reply));
-    }
-
-    /// empty: answered
-    ReplyHandler<Reply> handler_;
-    Timer limit_;
-};
+        void answer(Reply reply)
+        {
+            timer.cancel();
+            std::move(handler)(std::move(reply));
+        }
+    };
+    auto const pending = std::make_shared<Pending>(quorum, std::move(decide), std::move(conclude), std::move(handler));
+    if (limit != Instant::max())
+        pending->timer.at(limit, std::weak_ptr(pending), [](Pending& all) { all.answer(all.conclude(all.votes)); });
+    for (std::size_t node = 0; node < quorum->size(); ++node)
+        std::invoke(ask, *quorum->nodes()[node], request, [pending, node](Reply reply) {
+            pending->voted(node, std::move(reply));
+        });
+}
 
 } // namespace tenure::redlock

@@ -6,10 +6,8 @@
 
 #include <chrono>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -18,32 +16,6 @@ namespace tenure::redlock
 
 namespace
 {
-
-class Readiness final : public QuorumRequest<Deadline, ReadyReply>
-{
-public:
-    using QuorumRequest::QuorumRequest;
-
-private:
-    [[nodiscard]] std::string what() const override { return "not ready"; }
-
-    [[nodiscard]] std::string_view words(ReadyReply const&) const override { return "ready"; }
-
-    [[nodiscard]] std::optional<ReadyReply> decide() const override
-    {
-        if (votes_.count<Ready>() >= quorum_->majority())
-            return Ready{};
-        auto const fatal = votes_.count_if([](ReadyReply const& reply) {
-            auto const* const failure = std::get_if<Failure>(&reply);
-            return failure != nullptr && failure->fatal;
-        });
-        if (fatal >= quorum_->veto())
-            return conclude();
-        return std::nullopt;
-    }
-
-    [[nodiscard]] ReadyReply conclude() const override { return failure(Failure::Effect::refused); }
-};
 
 Findings findings_of(Quorum const& quorum, std::vector<Findings>& by_node)
 {
@@ -65,9 +37,23 @@ Findings findings_of(Quorum const& quorum, std::vector<Findings>& by_node)
 
 void ready(QuorumPtr const& quorum, Deadline not_after, ReplyHandler<ReadyReply> handler)
 {
+    auto const conclude = [quorum](Votes<ReadyReply> const& votes) {
+        return undecided(*quorum, votes, "not ready", Failure::Effect::refused);
+    };
+    auto const decide = [quorum, conclude](Votes<ReadyReply> const& votes) -> std::optional<ReadyReply> {
+        if (votes.count<Ready>() >= quorum->majority())
+            return Ready{};
+        auto const fatal = votes.count_if([](ReadyReply const& reply) {
+            auto const* const failure = std::get_if<Failure>(&reply);
+            return failure != nullptr && failure->fatal;
+        });
+        if (fatal >= quorum->veto())
+            return conclude(votes);
+        return std::nullopt;
+    };
     auto const limit = not_after.at();
-    std::make_shared<Readiness>(quorum, std::move(not_after), std::move(handler))
-        ->start(&redis::VoterBackend::ready_to_vote, limit);
+    ask_all(
+        quorum, &redis::VoterBackend::ready_to_vote, std::move(not_after), decide, conclude, std::move(handler), limit);
 }
 
 store::Request<Findings> examine(QuorumPtr quorum, std::chrono::milliseconds ttl, Deadline not_after)

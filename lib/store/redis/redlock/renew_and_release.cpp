@@ -22,39 +22,52 @@ namespace tenure::redlock
 namespace
 {
 
-class Renewal final : public QuorumRequest<RenewRequest, RenewReply>
-{
-public:
-    using QuorumRequest::QuorumRequest;
+/** The renewal of one claim on all nodes. Unanswered requests own it. */
+struct Renewal {
+    QuorumPtr quorum;
+    RenewRequest request;
+    /// empty: answered
+    ReplyHandler<RenewReply> handler;
+    Votes<RenewReply> votes{quorum->size()};
+    /// nodes on which the claim was repeated
+    std::vector<bool> healed = std::vector<bool>(quorum->size());
 
-private:
-    [[nodiscard]] std::string what() const override { return "renewal of " + request_.claim->key(); }
-
-    [[nodiscard]] std::optional<RenewReply> decide() const override
+    void voted(std::size_t node, RenewReply reply)
     {
-        if (votes_.count<Renewed>() >= quorum_->majority()) {
-            Renewed all{request_.ttl, Instant::max()};
-            for (std::size_t node = 0; node < votes_.size(); ++node)
-                if (auto const* const renewed = votes_.get<Renewed>(node)) {
+        votes.cast(node, std::move(reply));
+        if (handler) {
+            if (auto decision = decide())
+                std::move(handler)(std::move(*decision));
+            else if (votes.complete())
+                std::move(handler)(undecided(*quorum, votes, "renewal of " + request.claim->key()));
+        }
+        heal_if_renewed();
+    }
+
+    [[nodiscard]] std::optional<RenewReply> decide() const
+    {
+        if (votes.count<Renewed>() >= quorum->majority()) {
+            Renewed all{request.ttl, Instant::max()};
+            for (std::size_t node = 0; node < votes.size(); ++node)
+                if (auto const* const renewed = votes.get<Renewed>(node)) {
                     all.since = std::min(all.since, renewed->since);
                     all.ttl = std::min(all.ttl, renewed->ttl);
                 }
             return all;
         }
-        if (votes_.count<NotOwner>() >= quorum_->veto())
+        if (votes.count<NotOwner>() >= quorum->veto())
             return NotOwner{};
         return std::nullopt;
     }
 
-    void afterwards() override
+    void heal_if_renewed()
     {
-        if (votes_.count<Renewed>() < quorum_->majority())
+        if (votes.count<Renewed>() < quorum->majority())
             return;
-        healed_.resize(quorum_->size());
-        for (std::size_t node = 0; node < quorum_->size(); ++node)
-            if (!healed_[node] && votes_.get<NotOwner>(node)) {
-                healed_[node] = true;
-                heal(quorum_->nodes()[node]);
+        for (std::size_t node = 0; node < quorum->size(); ++node)
+            if (!healed[node] && votes.get<NotOwner>(node)) {
+                healed[node] = true;
+                heal(quorum->nodes()[node]);
             }
     }
 
@@ -70,16 +83,16 @@ private:
     /** Claims the key only if it is free. Another holder there is in a minority, and will expire. */
     void heal(Quorum::Voter const& node) const
     {
-        if (request_.claim->mark.ended.load(std::memory_order_acquire))
+        if (request.claim->mark.ended.load(std::memory_order_acquire))
             return;
         ClaimRequest taking;
-        taking.range = redis::single_key(request_.claim->range, request_.claim->index);
-        taking.owner = request_.claim->owner;
-        taking.ttl = request_.ttl;
-        taking.reuse_after = request_.claim->reuse_after;
-        taking.not_after = request_.not_after;
+        taking.range = redis::single_key(request.claim->range, request.claim->index);
+        taking.owner = request.claim->owner;
+        taking.ttl = request.ttl;
+        taking.reuse_after = request.claim->reuse_after;
+        taking.not_after = request.not_after;
         taking.fencing = false;
-        node->claim(std::move(taking), [node, claim = request_.claim, ttl = request_.ttl](ClaimReply const& reply) {
+        node->claim(std::move(taking), [node, claim = request.claim, ttl = request.ttl](ClaimReply const& reply) {
             auto const* const granted = std::get_if<Granted>(&reply);
             if (granted == nullptr)
                 return;
@@ -93,67 +106,6 @@ private:
             back.not_after = granted->since + ttl;
             node->release(std::move(back), [](ReleaseReply const&) {});
         });
-    }
-
-    /// nodes on which the claim was repeated
-    std::vector<bool> healed_;
-};
-
-class Release final : public QuorumRequest<ReleaseRequest, ReleaseReply>
-{
-public:
-    using QuorumRequest::QuorumRequest;
-
-private:
-    [[nodiscard]] std::string what() const override { return "release of " + request_.claim->key(); }
-
-    [[nodiscard]] std::optional<ReleaseReply> decide() const override
-    {
-        if (votes_.count<Released>() >= quorum_->majority())
-            return Released{};
-        if (votes_.count<NotOwner>() >= quorum_->veto())
-            return NotOwner{};
-        return std::nullopt;
-    }
-};
-
-class Withdrawal final : public QuorumRequest<WithdrawRequest, WithdrawReply>
-{
-public:
-    using QuorumRequest::QuorumRequest;
-
-private:
-    [[nodiscard]] std::string what() const override { return "withdrawal from " + request_.range->describe(); }
-
-    [[nodiscard]] std::optional<WithdrawReply> decide() const override
-    {
-        if (votes_.count<Released>() >= quorum_->majority())
-            return Released{};
-        return std::nullopt;
-    }
-};
-
-class Eviction final : public QuorumRequest<EvictRequest, EvictReply>
-{
-public:
-    using QuorumRequest::QuorumRequest;
-
-private:
-    [[nodiscard]] std::string what() const override { return "eviction from " + request_.range->key(request_.index); }
-
-    [[nodiscard]] std::optional<EvictReply> decide() const override
-    {
-        // enough evictions for a veto keep the holder from renewing, and its majority is gone
-        if (votes_.count<Evicted>() >= quorum_->veto()) {
-            Evicted all;
-            for (std::size_t node = 0; node < votes_.size(); ++node)
-                if (auto const* const evicted = votes_.get<Evicted>(node); evicted && evicted->remaining)
-                    all.remaining = std::max(all.remaining.value_or(*evicted->remaining), *evicted->remaining);
-            return all;
-        }
-        if (votes_.count<NotOwner>() >= quorum_->majority())
-            return NotOwner{};
-        return std::nullopt;
     }
 };
 
@@ -175,17 +127,51 @@ void renew(QuorumPtr const& quorum, std::vector<RenewRequest> const& requests, R
 
 void release(QuorumPtr const& quorum, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
 {
-    std::make_shared<Release>(quorum, std::move(request), std::move(handler))->start(&Backend::release);
+    auto const decide = [quorum](Votes<ReleaseReply> const& votes) -> std::optional<ReleaseReply> {
+        if (votes.count<Released>() >= quorum->majority())
+            return Released{};
+        if (votes.count<NotOwner>() >= quorum->veto())
+            return NotOwner{};
+        return std::nullopt;
+    };
+    auto const conclude = [quorum, claim = request.claim](Votes<ReleaseReply> const& votes) {
+        return undecided(*quorum, votes, "release of " + claim->key());
+    };
+    ask_all(quorum, &Backend::release, std::move(request), decide, conclude, std::move(handler));
 }
 
 void withdraw(QuorumPtr const& quorum, WithdrawRequest request, ReplyHandler<WithdrawReply> handler)
 {
-    std::make_shared<Withdrawal>(quorum, std::move(request), std::move(handler))->start(&Backend::withdraw);
+    auto const decide = [quorum](Votes<WithdrawReply> const& votes) -> std::optional<WithdrawReply> {
+        if (votes.count<Released>() >= quorum->majority())
+            return Released{};
+        return std::nullopt;
+    };
+    auto const conclude = [quorum, range = request.range](Votes<WithdrawReply> const& votes) {
+        return undecided(*quorum, votes, "withdrawal from " + range->describe());
+    };
+    ask_all(quorum, &Backend::withdraw, std::move(request), decide, conclude, std::move(handler));
 }
 
 void evict(QuorumPtr const& quorum, EvictRequest request, ReplyHandler<EvictReply> handler)
 {
-    std::make_shared<Eviction>(quorum, std::move(request), std::move(handler))->start(&Backend::evict);
+    auto const decide = [quorum](Votes<EvictReply> const& votes) -> std::optional<EvictReply> {
+        // enough evictions for a veto keep the holder from renewing, and its majority is gone
+        if (votes.count<Evicted>() >= quorum->veto()) {
+            Evicted all;
+            for (std::size_t node = 0; node < votes.size(); ++node)
+                if (auto const* const evicted = votes.get<Evicted>(node); evicted && evicted->remaining)
+                    all.remaining = std::max(all.remaining.value_or(*evicted->remaining), *evicted->remaining);
+            return all;
+        }
+        if (votes.count<NotOwner>() >= quorum->majority())
+            return NotOwner{};
+        return std::nullopt;
+    };
+    auto const conclude = [quorum, key = request.range->key(request.index)](Votes<EvictReply> const& votes) {
+        return undecided(*quorum, votes, "eviction from " + key);
+    };
+    ask_all(quorum, &Backend::evict, std::move(request), decide, conclude, std::move(handler));
 }
 
 } // namespace tenure::redlock
