@@ -129,11 +129,8 @@ void Releases::send_script(Pending pending)
     bool const for_redisson = is_redisson(request);
     bool const with_line = notifies(request) && !for_redisson && pending.line.declare(*server_);
     bool const by_script = (with_line || (for_redisson && notifies(request))) && server_->publishes_in_scripts();
-    bool const in_shard = server_->announces_in_shard();
-    auto const& script = for_redisson ? in_shard ? redisson::leave_in_shard() : redisson::leave()
-                         : in_shard ? scripts::release_in_shard()
-                                      : scripts::release();
-    auto const& begin = pending.attempt.begin(script, *server_->channel());
+    auto const& script = for_redisson ? redisson::leave() : scripts::release();
+    auto const& begin = pending.attempt.begin(script.for_channels(server_->announces_in_shard()), *server_->channel());
     resp::KeyOf const key{*claim.range, claim.index};
     auto command =
         with_line ? resp::Command(begin, "3", line_of(*claim.range), watched_key_of(*claim.range), key, claim.owner)
@@ -192,7 +189,7 @@ void Releases::send_script(std::shared_ptr<Call> const& call)
         server_->may_publish() && batch.front().request.notifications && call->line.declare(*server_);
     call->by_script = with_line && server_->publishes_in_scripts();
     ScriptCall sent;
-    sent.script = server_->announces_in_shard() ? &scripts::release_each_in_shard() : &scripts::release_each();
+    sent.script = &scripts::release_each().for_channels(server_->announces_in_shard());
     sent.urgency = resp::Urgency::step;
     sent.not_after = batch.front().request.not_after;
     sent.values.add(how_to_publish(*server_));

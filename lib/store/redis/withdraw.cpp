@@ -29,12 +29,9 @@ store::Request<CountedWithdrawReply> withdraw(ServerPtr server, WithdrawRequest 
         bool const for_redisson = server->is_redisson(*request.range);
         bool const with_line = notifies && !for_redisson && line.declare(*server);
         bool const by_script = (with_line || (for_redisson && notifies)) && server->publishes_in_scripts();
-        bool const in_shard = server->announces_in_shard();
+        auto const& script = for_redisson ? redisson::leave() : scripts::withdraw();
         ScriptCall call;
-        if (for_redisson)
-            call.script = in_shard ? &redisson::leave_in_shard() : &redisson::leave();
-        else
-            call.script = in_shard ? &scripts::withdraw_in_shard() : &scripts::withdraw();
+        call.script = &script.for_channels(server->announces_in_shard());
         call.keys = server->ranges().keys(request.range, page);
         if (with_line)
             call.names.add(line_of(*request.range)).add(watched_key_of(*request.range));

@@ -179,12 +179,12 @@ void RedisServer::note_kind(Session& session, Words const& words)
     if (is(redis::scripts::renew()))
         for (std::size_t at = 3; at < values; ++at)
             renews(words[at], words.at(at + count + 1));
-    else if (is(redis::scripts::release()))
+    else if (is(redis::scripts::release().everywhere))
         releases(words.at(values - 1), words.at(values));
-    else if (is(redis::scripts::release_each()))
+    else if (is(redis::scripts::release_each().everywhere))
         for (std::size_t at = 3 + 2 * (count + 1 - (words.size() - values)), owner = values + 1; at < values; ++at)
             releases(words[at], words.at(owner++));
-    else if (is(redis::scripts::withdraw()))
+    else if (is(redis::scripts::withdraw().everywhere))
         for (std::size_t at = 3; at < values; ++at)
             releases(words[at], words.at(values));
 }

@@ -322,11 +322,11 @@ std::string SlowServer::call_script(Words const& words)
     if (is_renewal(words))
         return renew(words);
     auto const keys = std::stoul(words.at(2));
-    if (is(redis::scripts::release()))
+    if (is(redis::scripts::release().everywhere))
         return bulk(release(words.at(2 + keys), words.at(3 + keys)) ? "1" : "0");
-    if (is(redis::scripts::release_each()))
+    if (is(redis::scripts::release_each().everywhere))
         return release_each(words);
-    if (is(redis::scripts::withdraw())) {
+    if (is(redis::scripts::withdraw().everywhere)) {
         auto const mine =
             std::erase_if(keys_, [&](auto const& entry) { return entry.second.owner == words.at(3 + keys); });
         return bulk(std::to_string(mine));

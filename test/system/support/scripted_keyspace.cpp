@@ -57,9 +57,9 @@ Purpose purpose_of(Words const& request)
         return Purpose::other;
     if (calls(request, scripts::renew()))
         return Purpose::renewal;
-    if (calls(request, scripts::release()) || calls(request, scripts::release_each()))
+    if (calls(request, scripts::release().everywhere) || calls(request, scripts::release_each().everywhere))
         return Purpose::release;
-    if (calls(request, scripts::withdraw()))
+    if (calls(request, scripts::withdraw().everywhere))
         return Purpose::withdrawal;
     return calls(request, scripts::inspect()) ? Purpose::inspection : Purpose::other;
 }
@@ -135,16 +135,16 @@ std::string ScriptedKeyspace::run_script(Words const& request)
         return bulk(std::to_string(token_++));
     if (calls(request, scripts::renew()))
         return renew(call);
-    if (calls(request, scripts::release())) {
+    if (calls(request, scripts::release().everywhere)) {
         skip(call.keys.size() - 1);
         return release(call);
     }
-    if (calls(request, scripts::release_each())) {
+    if (calls(request, scripts::release_each().everywhere)) {
         skip(2 * (call.keys.size() + 1 - call.values.size()));
         call.values.erase(call.values.begin());
         return release(call);
     }
-    if (calls(request, scripts::withdraw())) {
+    if (calls(request, scripts::withdraw().everywhere)) {
         skip(call.values.at(1).empty() ? 0 : 2);
         return withdraw(call);
     }

@@ -113,7 +113,7 @@ store::Request<bool> notify(std::shared_ptr<SlotContexts> slots, KeyRangePtr ran
     names.add(line_of(*range)).add(watched_key_of(*range));
     resp::EncodedArguments values;
     values.add(freed).add(how_to_publish(*node));
-    auto const& script = in_shard ? scripts::notify_freed_in_shard() : scripts::notify_freed();
+    auto const& script = scripts::notify_freed().for_channels(in_shard);
     auto run =
         store::as_step(run_on_line(node, &script, std::move(names), std::move(values), worth_telling, Instant::max()));
     auto const outcome = co_await run;

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The form of scripts for servers that check their text.
+// The forms of scripts for clusters, and for servers that check their text.
 #include "plain_form.hpp"
 
 namespace tenure::redis
@@ -51,6 +51,12 @@ void replace_all(std::string& text, std::string_view part, std::string_view by)
 
 } // namespace
 
+std::string with_spublish(std::string script)
+{
+    replace_all(script, "'PUBLISH'", "'SPUBLISH'");
+    return script;
+}
+
 std::string plain_form(std::string_view script)
 {
     std::string text(script);
@@ -68,10 +74,8 @@ std::string plain_form(std::string_view script)
     }
     replace_all(text, both, each);
     for (auto const publish_call : publish_calls) {
-        std::string in_shard(publish_call);
-        replace_all(in_shard, "'PUBLISH'", "'SPUBLISH'");
         replace_all(text, publish_call, not_published);
-        replace_all(text, in_shard, not_published);
+        replace_all(text, with_spublish(std::string(publish_call)), not_published);
     }
     return functions + text;
 }

@@ -155,15 +155,9 @@ Script const& renew()
     return *script;
 }
 
-Script const& leave()
+PublishingScript const& leave()
 {
-    static Immortal<Script> const script(join({own_text, leave_text}));
-    return *script;
-}
-
-Script const& leave_in_shard()
-{
-    static Immortal<Script> const script(scripts::with_spublish(join({own_text, leave_text})));
+    static Immortal<PublishingScript> const script(join({own_text, leave_text}));
     return *script;
 }
 

@@ -18,9 +18,7 @@ namespace tenure::redis::redisson
  *
  *  KEYS: the key. ARGV: the owner, the channel ("-": the caller publishes, "": no message), and for a quarantine
  * the resting value and ms. Answers as `scripts::release`, with "0" as the message. */
-[[nodiscard]] Script const& leave();
-/** As `leave` with SPUBLISH. */
-[[nodiscard]] Script const& leave_in_shard();
+[[nodiscard]] PublishingScript const& leave();
 
 [[nodiscard]] Script const& detach();
 [[nodiscard]] Script const& evict();

@@ -2,7 +2,6 @@
 // Scripts that free keys and notify waiters.
 #include "scripts.hpp"
 
-#include "plain_form.hpp"
 #include "script_parts.hpp"
 
 #include <runtime/immortal.hpp>
@@ -199,59 +198,27 @@ return redis.pcall('LLEN', KEYS[1]) == before and 'there' or 'joined'
 
 } // namespace
 
-std::string with_spublish(std::string text)
+PublishingScript const& release()
 {
-    constexpr std::string_view plain = "'PUBLISH'";
-    for (auto at = text.find(plain); at != std::string::npos; at = text.find(plain, at + plain.size()))
-        text.replace(at, plain.size(), "'SPUBLISH'");
-    return text;
-}
-
-Script const& release()
-{
-    static Immortal<Script> const script(join({release_text, wake_text, end_of_release_text}));
+    static Immortal<PublishingScript> const script(join({release_text, wake_text, end_of_release_text}));
     return *script;
 }
 
-Script const& release_in_shard()
+PublishingScript const& release_each()
 {
-    static Immortal<Script> const script(with_spublish(join({release_text, wake_text, end_of_release_text})));
+    static Immortal<PublishingScript> const script(join({release_each_text, wake_text, end_of_release_each_text}));
     return *script;
 }
 
-Script const& release_each()
+PublishingScript const& withdraw()
 {
-    static Immortal<Script> const script(join({release_each_text, wake_text, end_of_release_each_text}));
+    static Immortal<PublishingScript> const script(join({withdraw_text, wake_text, end_of_withdraw_text}));
     return *script;
 }
 
-Script const& release_each_in_shard()
+PublishingScript const& notify_freed()
 {
-    static Immortal<Script> const script(with_spublish(join({release_each_text, wake_text, end_of_release_each_text})));
-    return *script;
-}
-
-Script const& withdraw()
-{
-    static Immortal<Script> const script(join({withdraw_text, wake_text, end_of_withdraw_text}));
-    return *script;
-}
-
-Script const& withdraw_in_shard()
-{
-    static Immortal<Script> const script(with_spublish(join({withdraw_text, wake_text, end_of_withdraw_text})));
-    return *script;
-}
-
-Script const& notify_freed()
-{
-    static Immortal<Script> const script(join({notify_freed_text, wake_text, end_of_notify_freed_text}));
-    return *script;
-}
-
-Script const& notify_freed_in_shard()
-{
-    static Immortal<Script> const script(with_spublish(join({notify_freed_text, wake_text, end_of_notify_freed_text})));
+    static Immortal<PublishingScript> const script(join({notify_freed_text, wake_text, end_of_notify_freed_text}));
     return *script;
 }
 

@@ -40,6 +40,12 @@ Script::Script(std::string source)
         plain = std::make_shared<Script const>(std::move(form));
 }
 
+PublishingScript::PublishingScript(std::string const& source)
+    : everywhere(source)
+    , in_shard(with_spublish(source))
+{
+}
+
 resp::EncodedArguments const& ScriptAttempt::begin(Script const& script, CommandChannel& channel)
 {
     plain_ = channel.refusals().include(Refusals::Of::free_scripts);

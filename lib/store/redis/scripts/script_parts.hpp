@@ -19,9 +19,6 @@ namespace tenure::redis::scripts
     return text;
 }
 
-/** Publishes within the shard of the channel, which does not involve nodes of other slots. */
-[[nodiscard]] std::string with_spublish(std::string text);
-
 // Draws the next token: greater than each earlier one, and at least the server's time in microseconds, so that tokens
 // keep rising after a loss of the counter. INCR can fail, so it must come before the write to a lock's key. Lua numbers
 // are doubles: exact up to 2^53, but `tostring` would round them, hence '%.0f' and GET. The counter is the first key of

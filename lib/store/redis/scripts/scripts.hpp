@@ -36,6 +36,18 @@ struct Script {
     std::shared_ptr<Script const> plain;
 };
 
+/** A script that publishes to all subscribers, or in a cluster within the shard of the channel. */
+struct PublishingScript {
+    explicit PublishingScript(std::string const& source);
+
+    /// with PUBLISH
+    Script everywhere;
+    /// with SPUBLISH: the channels must be in the hash slot of the keys
+    Script in_shard;
+
+    [[nodiscard]] Script const& for_channels(bool sharded) const noexcept { return sharded ? in_shard : everywhere; }
+};
+
 /** How the attempts of one call name their script. */
 class ScriptAttempt
 {
@@ -175,31 +187,21 @@ namespace tenure::redis::scripts
  *  KEYS: the line and the watched key, if waiters are to be notified, and the key. ARGV: the owner; then, where they
  *  are needed, `how`, and for a quarantine the resting value and ms. Answers '0' another owner or none, or '1'
  *  released. */
-[[nodiscard]] Script const& release();
+[[nodiscard]] PublishingScript const& release();
 
 /** As `release` for several keys. KEYS: a line and a watched key for each range, and the keys, range after range; at
  *  last those without a message. ARGV: `how`, an owner for each key, and the number of keys of each
  *  range. Answers a character for each key. */
-[[nodiscard]] Script const& release_each();
-
-/** As these with SPUBLISH: the channels must be in the hash slot of the keys. */
-[[nodiscard]] Script const& release_in_shard();
-[[nodiscard]] Script const& release_each_in_shard();
+[[nodiscard]] PublishingScript const& release_each();
 
 /** Deletes all keys of one range that have the owner, then notifies the waiters. KEYS: the line and the watched key,
  *  unless `how` is "", and the range. ARGV: owner, `how`, and for a quarantine the resting value and ms. Answers the
  *  number deleted. */
-[[nodiscard]] Script const& withdraw();
-
-/** As `withdraw` with SPUBLISH. */
-[[nodiscard]] Script const& withdraw_in_shard();
+[[nodiscard]] PublishingScript const& withdraw();
 
 /** Notifies the waiters of a range whose keys were freed in other hash slots. KEYS: the line and the watched key. ARGV:
  *  number of freed keys, `how`. Answers '1'. */
-[[nodiscard]] Script const& notify_freed();
-
-/** As `notify_freed` with SPUBLISH. */
-[[nodiscard]] Script const& notify_freed_in_shard();
+[[nodiscard]] PublishingScript const& notify_freed();
 
 /** Appends a name to a line whose keys are in other hash slots. KEYS: the line. ARGV: the name, '1' if an earlier
  *  release had named it. Answers "joined", "there" if the line did not grow, or '?' and the server's error. */

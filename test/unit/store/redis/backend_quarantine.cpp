@@ -124,12 +124,14 @@ TEST_CASE(
     auto const told = setting.ask_now(&Backend::release, ReleaseRequest{setting.resting(0), limit, true});
     CHECK(
         setting.last() == Words{
-                              "EVALSHA", scripts::release().sha, "3", "{p}:waiting", "{p}:watched", "p0", "me/1", "+",
-                              "resting/me/1", "5000"});
+                              "EVALSHA", scripts::release().everywhere.sha, "3", "{p}:waiting", "{p}:watched", "p0",
+                              "me/1", "+", "resting/me/1", "5000"});
     setting.answer(Value::text("1"));
     CHECK(std::holds_alternative<Released>(told->value()));
     auto const quiet = setting.ask_now(&Backend::release, ReleaseRequest{setting.resting(1), limit, false});
-    CHECK(setting.last() == Words{"EVALSHA", scripts::release().sha, "1", "p1", "me/1", "+", "resting/me/1", "5000"});
+    CHECK(
+        setting.last() ==
+        Words{"EVALSHA", scripts::release().everywhere.sha, "1", "p1", "me/1", "+", "resting/me/1", "5000"});
     setting.answer(Value::text("0"));
     CHECK(std::holds_alternative<NotOwner>(quiet->value()));
 }
@@ -142,13 +144,14 @@ TEST_CASE("a withdrawal names the rest only where something may have been held",
     auto const free = setting.ask_now(&Backend::withdraw, WithdrawRequest{range, "me/1", limit, true});
     CHECK(
         setting.last() ==
-        Words{"EVALSHA", scripts::withdraw().sha, "4", "{p}:waiting", "{p}:watched", "p0", "p1", "me/1", "+"});
+        Words{
+            "EVALSHA", scripts::withdraw().everywhere.sha, "4", "{p}:waiting", "{p}:watched", "p0", "p1", "me/1", "+"});
     setting.answer(Value::text("1"));
     auto const rest = setting.ask_now(&Backend::withdraw, WithdrawRequest{range, "me/1", limit, true, 5s});
     CHECK(
         setting.last() == Words{
-                              "EVALSHA", scripts::withdraw().sha, "4", "{p}:waiting", "{p}:watched", "p0", "p1", "me/1",
-                              "+", "resting/me/1", "5000"});
+                              "EVALSHA", scripts::withdraw().everywhere.sha, "4", "{p}:waiting", "{p}:watched", "p0",
+                              "p1", "me/1", "+", "resting/me/1", "5000"});
     setting.answer(Value::text("0"));
     CHECK(std::holds_alternative<Released>(rest->value()));
 }

@@ -407,9 +407,9 @@ TEST_CASE("servers that compare and delete by themselves are asked to where nobo
         Words release;
         bool native_renewal;
     };
-    auto const script = Words{"EVALSHA", redis::scripts::release().sha, "1", "a", "me/1"};
-    Words const release_with_line{"EVALSHA", redis::scripts::release().sha, "3", "{a}:waiting", "{a}:watched", "a",
-                                  "me/1"};
+    auto const script = Words{"EVALSHA", redis::scripts::release().everywhere.sha, "1", "a", "me/1"};
+    Words const release_with_line{
+        "EVALSHA", redis::scripts::release().everywhere.sha, "3", "{a}:waiting", "{a}:watched", "a", "me/1"};
     auto const [server, version, release, native_renewal] = GENERATE_COPY(values<Case>({
         {"redis", "7.0.15", script, false},
         {"redis", "8.2.1", script, false},
@@ -504,9 +504,9 @@ TEST_CASE("a release says whether it named another store", "[redis][requests]")
     REQUIRE(setting.connection().sent.size() == 2);
     CHECK(
         setting.words(1) == Words{
-                                "EVALSHA", redis::scripts::release_each().sha, "9", "{b}:waiting", "{b}:watched",
-                                "{c}:waiting", "{c}:watched", "{d}:waiting", "{d}:watched", "b", "c", "d", "+", "me/1",
-                                "me/1", "me/1", "1", "1", "1"});
+                                "EVALSHA", redis::scripts::release_each().everywhere.sha, "9", "{b}:waiting",
+                                "{b}:watched", "{c}:waiting", "{c}:watched", "{d}:waiting", "{d}:watched", "b", "c",
+                                "d", "+", "me/1", "me/1", "me/1", "1", "1", "1"});
     Value const name = Value::text(std::string(32, 'a'));
     setting.connection().answer(list({Value::text("1"), name}));
     setting.connection().answer(list({Value::text("101"), Value::text("1"), Value::text(""), name}));

@@ -63,7 +63,7 @@ TEST_CASE("no command comes near the number and size of arguments that servers t
     CHECK(redis::max_keys_per_call + redis::Claims::owners_per_call + 16 < kib * kib / 10);
     for (auto const* const script :
          {&scripts::first_free_each_after_failover(), &scripts::own_or_first_free_after_failover(),
-          &scripts::release_in_shard(), &scripts::release_each_in_shard(), &scripts::withdraw_in_shard(),
+          &scripts::release().in_shard, &scripts::release_each().in_shard, &scripts::withdraw().in_shard,
           &scripts::renew_noting_ttl(), &scripts::inspect()})
         CHECK(script->text.size() < 8 * kib);
 }

@@ -122,7 +122,7 @@ TEST_CASE("a release that is refused because of the line is sent once more witho
     ReleasesSetting setting;
     auto const reply = setting.release("a");
     setting.answer(no_key);
-    CHECK(setting.last() == Words{"EVALSHA", scripts::release().sha, "1", "a", "me/1"});
+    CHECK(setting.last() == Words{"EVALSHA", scripts::release().everywhere.sha, "1", "a", "me/1"});
     setting.answer(Value::text("1"));
     CHECK_FALSE(setting.named_another(reply));
     CHECK(setting.last() == Words{"PUBLISH", "{a}:free", "1"});
@@ -144,12 +144,12 @@ TEST_CASE("releases that are refused together because of a line are sent once mo
     // ranges in order, and the line of each once
     CHECK(
         setting.words(1) == Words{
-                                "EVALSHA", scripts::release_each().sha, "7", "{a}:waiting", "{a}:watched",
+                                "EVALSHA", scripts::release_each().everywhere.sha, "7", "{a}:waiting", "{a}:watched",
                                 "{b}:waiting", "{b}:watched", "a", "b", "b", "+", "me/1", "me/1", "me/1", "1", "2"});
     setting.answer(no_key);
     CHECK(
         setting.words(2) ==
-        Words{"EVALSHA", scripts::release_each().sha, "3", "a", "b", "b", "+", "me/1", "me/1", "me/1"});
+        Words{"EVALSHA", scripts::release_each().everywhere.sha, "3", "a", "b", "b", "+", "me/1", "me/1", "me/1"});
     setting.answer(Value::text("101"));
     for (auto const& reply : replies)
         CHECK(reply->has_value());
@@ -262,7 +262,7 @@ TEST_CASE("where scripts may not publish, the store publishes what they took fro
     auto const later = setting.release("b");
     CHECK(
         setting.last() ==
-        Words{"EVALSHA", scripts::release().sha, "3", "{b}:waiting", "{b}:watched", "b", "me/1", "-"});
+        Words{"EVALSHA", scripts::release().everywhere.sha, "3", "{b}:waiting", "{b}:watched", "b", "me/1", "-"});
     setting.answer(list({Value::text("1"), Value::text("1")}));
     CHECK_FALSE(setting.named_another(later));
     CHECK(setting.last() == Words{"PUBLISH", "{b}:free", "1"});
@@ -313,9 +313,9 @@ TEST_CASE("a server that checks the text of scripts gets plain ones from its fir
     ReleasesSetting setting;
     auto const reply = setting.release("a");
     setting.answer(Value::error("NOSCRIPT No matching script. Please use EVAL."));
-    CHECK(setting.last().at(1) == scripts::release().text);
+    CHECK(setting.last().at(1) == scripts::release().everywhere.text);
     setting.answer(bad_script);
-    auto const& plain = *scripts::release().plain;
+    auto const& plain = *scripts::release().everywhere.plain;
     CHECK(setting.last() == Words{"EVALSHA", plain.sha, "3", "{a}:waiting", "{a}:watched", "a", "me/1", "-"});
     setting.answer(Value::error("NOSCRIPT No matching script. Please use EVAL."));
     CHECK(setting.last().at(1) == plain.text);
@@ -369,12 +369,12 @@ TEST_CASE("the plain form of each script names one key in each command, and publ
           &scripts::evict(),
           &scripts::detach(),
           &scripts::accept_token(),
-          &scripts::release(),
-          &scripts::release_in_shard(),
-          &scripts::withdraw(),
-          &scripts::withdraw_in_shard(),
-          &scripts::notify_freed(),
-          &scripts::notify_freed_in_shard(),
+          &scripts::release().everywhere,
+          &scripts::release().in_shard,
+          &scripts::withdraw().everywhere,
+          &scripts::withdraw().in_shard,
+          &scripts::notify_freed().everywhere,
+          &scripts::notify_freed().in_shard,
           &scripts::line_up(),
           &places::claim().plain,
           &places::claim().delayed,
@@ -392,7 +392,7 @@ TEST_CASE("the plain form of each script names one key in each command, and publ
         CHECK(text.size() < 12288);
     }
     CHECK(scripts::draw().plain == nullptr);
-    CHECK(scripts::release().plain != nullptr);
+    CHECK(scripts::release().everywhere.plain != nullptr);
 }
 
 } // namespace tenure::test

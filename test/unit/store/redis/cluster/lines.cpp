@@ -97,7 +97,7 @@ TEST_CASE("a release tells the waiters in the same step where the line shares th
     auto const* const version = GENERATE("7.0.15", "6.2.14");
     FakeCluster cluster{version};
     cluster.connect("foo");
-    auto const& script = version[0] == '7' ? scripts::release_in_shard() : scripts::release();
+    auto const& script = scripts::release().for_channels(version[0] == '7');
     auto const reply =
         cluster.ask(&Backend::release, ReleaseRequest{FakeCluster::claim_on("foo"), cluster.runtime->now() + 1s, true});
     auto const words = cluster.waiting_at(7003);
@@ -117,13 +117,13 @@ TEST_CASE("a release whose line is elsewhere asks it once the key is gone, and i
     auto const limit = pool.cluster.runtime->now() + 5s;
     auto const reply = pool.cluster.ask(&Backend::release, ReleaseRequest{pool.held(1), limit, true});
     REQUIRE(pool.unanswered() == 1);
-    auto const& script = in_shard ? scripts::release_in_shard() : scripts::release();
+    auto const& script = scripts::release().for_channels(in_shard);
     CHECK(pool.last(pool.port_of(1)) == Words{"EVALSHA", script.sha, "1", "p:1", "me/1"});
     pool.answer(pool.port_of(1), Value::text("1"));
     CHECK_FALSE(*reply);
     REQUIRE(pool.unanswered() == 1);
     auto const words = pool.last(pool.home);
-    auto const& notify = in_shard ? scripts::notify_freed_in_shard() : scripts::notify_freed();
+    auto const& notify = scripts::notify_freed().for_channels(in_shard);
     CHECK(words == Words{"EVALSHA", notify.sha, "2", "{p:}:waiting", "{p:}:watched", "1", "+"});
     SECTION("it named another store")
     {
@@ -228,7 +228,7 @@ TEST_CASE("a withdrawal from many slots tells of as many keys as it freed", "[cl
         }
     if (held) {
         CHECK_FALSE(*reply);
-        CHECK(pool.last(pool.home).at(1) == scripts::notify_freed_in_shard().sha);
+        CHECK(pool.last(pool.home).at(1) == scripts::notify_freed().in_shard.sha);
         CHECK(pool.last(pool.home).at(5) == "2");
         pool.answer(pool.home, Value::text("1"));
     }
