@@ -28,16 +28,6 @@ namespace
 // A name that stays in the line costs the others one pause, which justifies no longer wait.
 constexpr std::chrono::seconds leave_within{1};
 
-ScriptCall call_for_key(Script const& script, KeyRange const& range, std::uint32_t index, Deadline not_after)
-{
-    ScriptCall call;
-    call.script = &script;
-    call.keys = encode_keys(range, index, 1);
-    call.not_after = std::move(not_after);
-    call.urgency = resp::Urgency::step;
-    return call;
-}
-
 bool is_word(resp::Value const& reply, std::string_view word)
 {
     return reply.is_string() && reply.as_string() == word;

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "server_context.hpp"
+#include "store/redis/claim/range_cache.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <store/request.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -20,6 +22,18 @@ namespace tenure::redis
                                  not_after = std::move(not_after)](OutcomeHandler handler) mutable {
         channel->execute(std::move(command), std::move(not_after), std::move(handler));
     });
+}
+
+/** Makes the call of a script for one key of a range. */
+[[nodiscard]] inline ScriptCall
+call_for_key(Script const& script, KeyRange const& range, std::uint32_t index, Deadline not_after)
+{
+    ScriptCall call;
+    call.script = &script;
+    call.keys = encode_keys(range, index, 1);
+    call.not_after = std::move(not_after);
+    call.urgency = resp::Urgency::step;
+    return call;
 }
 
 /** Runs a script, see `run_script`. */

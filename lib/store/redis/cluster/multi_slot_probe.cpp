@@ -4,6 +4,7 @@
 
 #include "store/redis/replies.hpp"
 #include "store/redis/scripts/scripts.hpp"
+#include "store/redis/steps.hpp"
 
 #include <store/gather.hpp>
 
@@ -34,20 +35,10 @@ KeyProbe read_probe(resp::Value const& reply)
     }
 }
 
-ScriptCall call_for(Script const& script, KeyRange const& range, std::uint32_t index, Deadline deadline)
-{
-    ScriptCall call;
-    call.script = &script;
-    call.keys = encode_keys(range, index, 1);
-    call.not_after = deadline;
-    call.urgency = resp::Urgency::step;
-    return call;
-}
-
 Failure reason(ServerContext& node, Outcome const& outcome, std::string const& key)
 {
     if (outcome.delivery == Delivery::answered) {
-        auto failure = outcome.reply.is_error() ? node.refuse(outcome.reply, key) : malformed_reply(node, key);
+        auto failure = failure_of(node, outcome, key);
         // the claim itself was not sent
         failure.effect = Failure::Effect::not_sent;
         return failure;
@@ -89,7 +80,7 @@ store::Request<Probes> probe(std::shared_ptr<SlotContexts> slots, MultiSlotPart 
                     probes.why = reason(*at, outcome, key);
             });
             if (request.searching) {
-                auto call = call_for(scripts::probe(), *part.range, part.first + i, request.deadline);
+                auto call = call_for_key(scripts::probe(), *part.range, part.first + i, request.deadline);
                 call.values.add(request.owner);
                 call.urgency = request.urgency;
                 run_script(slot.channel, std::move(call), std::move(answered));
@@ -125,7 +116,7 @@ store::Request<Survey> survey(std::shared_ptr<SlotContexts> slots, KeyRangePtr r
                 auto const& channel = slots->of(*range, index).channel;
                 if (!channel->is_lost())
                     run_script(
-                        channel, call_for(scripts::survey(), *range, index, deadline),
+                        channel, call_for_key(scripts::survey(), *range, index, deadline),
                         reply_to([&](Outcome const& outcome) { read += add(seen, outcome) ? 1U : 0U; }));
             }
         });
