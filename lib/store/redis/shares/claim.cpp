@@ -4,8 +4,11 @@
 #include "message.hpp"
 #include "replies.hpp"
 #include "scripts.hpp"
+#include "store/redis/steps.hpp"
 
-#include <memory>
+#include <store/request.hpp>
+
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -15,85 +18,61 @@ namespace tenure::redis
 namespace
 {
 
-class PlaceClaim : public std::enable_shared_from_this<PlaceClaim>
+ClaimReply
+reply_of(ServerContext& server, ClaimRequest const& request, PlaceAnswer const& answer, Outcome const& outcome)
 {
-public:
-    PlaceClaim(ServerPtr server, PendingClaim&& claim)
-        : server_(std::move(server))
-        , claim_(std::move(claim))
-        , request_(claim_.request)
-    {
-    }
-    PlaceClaim(PlaceClaim const&) = delete;
-    PlaceClaim& operator=(PlaceClaim const&) = delete;
-    ~PlaceClaim() = default;
+    if (answer.kind == PlaceAnswer::Kind::held)
+        return confirmed(
+            server, *request.range, Granted{0, answer.number, request.ttl, outcome.since, nullptr}, outcome);
+    if (answer.kind == PlaceAnswer::Kind::closed)
+        server.note_closed(*answer.until);
+    Busy busy;
+    busy.earliest_expiry = answer.until;
+    busy.never_frees = answer.kind == PlaceAnswer::Kind::other && !answer.until;
+    // a waiting place is not confirmed by replicas, because it allows nothing
+    if (answer.number != 0)
+        busy.place = InLine{answer.number, answer.ahead, request.ttl, outcome.since, nullptr};
+    return busy;
+}
 
-    void send()
-    {
-        auto const& share = *request_.share;
-        auto const how = message_.begin(*server_, true);
+/** @param claim  without its handler. Its place in the window is kept until the answer */
+store::Request<ClaimReply> request_place(ServerPtr server, PendingClaim claim)
+{
+    auto& request = claim.request;
+    auto const& range = *request.range;
+    PlaceMessage message;
+    for (;;) {
+        auto const how = message.begin(*server, true);
         ScriptCall call;
-        call.script = &place_scripts::claim().for_server(*server_);
-        call.not_after = request_.not_after;
-        call.urgency = std::exchange(claim_.urgency, resp::Urgency::step);
-        call.leaves_with_next = std::exchange(request_.with_others, false);
-        call.names.add(server_->fence());
-        add_place(call, *server_, *request_.range, how);
+        call.script = &place_scripts::claim().for_server(*server);
+        call.not_after = request.not_after;
+        call.urgency = std::exchange(claim.urgency, resp::Urgency::step);
+        call.leaves_with_next = std::exchange(request.with_others, false);
+        call.names.add(server->fence());
+        add_place(call, *server, range, how);
         call.values.add_all(
-            request_.owner, request_.ttl.count(), share.weight, share.capacity, server_->waiter(),
-            std::string_view(request_.waits == Waits::no ? "" : "1"), how);
-        run_script(server_->channel(), std::move(call), [self = shared_from_this()](Outcome const& outcome) {
-            self->answered(outcome);
-        });
+            request.owner, request.ttl.count(), request.share->weight, request.share->capacity, server->waiter(),
+            std::string_view(request.waits == Waits::no ? "" : "1"), how);
+        auto run = call_script(server, std::move(call));
+        auto const outcome = co_await run;
+        if (message.may_have_refused(*server, range, outcome))
+            continue;
+        if (!outcome.succeeded())
+            co_return failure_of_claim(*server, outcome, range);
+        auto const answer = read_place_answer(outcome.reply);
+        if (!answer)
+            co_return malformed_reply(*server, range.describe());
+        message.end(server, range, answer->note);
+        co_return reply_of(*server, request, *answer, outcome);
     }
-
-private:
-    void answered(Outcome const& outcome)
-    {
-        auto const& range = *request_.range;
-        if (message_.may_have_refused(*server_, range, outcome)) {
-            send();
-            return;
-        }
-        auto const answer = outcome.succeeded() ? read_place_answer(outcome.reply) : std::nullopt;
-        if (!answer) {
-            std::move(claim_.handler)(
-                outcome.succeeded() ? malformed_reply(*server_, range.describe())
-                                    : failure_of_claim(*server_, outcome, range));
-            return;
-        }
-        message_.end(server_, range, answer->note);
-        std::move(claim_.handler)(reply(*answer, outcome));
-    }
-
-    [[nodiscard]] ClaimReply reply(PlaceAnswer const& answer, Outcome const& outcome)
-    {
-        if (answer.kind == PlaceAnswer::Kind::held)
-            return confirmed(
-                *server_, *request_.range, Granted{0, answer.number, request_.ttl, outcome.since, nullptr}, outcome);
-        if (answer.kind == PlaceAnswer::Kind::closed)
-            server_->note_closed(*answer.until);
-        Busy busy;
-        busy.earliest_expiry = answer.until;
-        busy.never_frees = answer.kind == PlaceAnswer::Kind::other && !answer.until;
-        // a waiting place is not confirmed by replicas, because it allows nothing
-        if (answer.number != 0)
-            busy.place = InLine{answer.number, answer.ahead, request_.ttl, outcome.since, nullptr};
-        return busy;
-    }
-
-    ServerPtr server_;
-    PendingClaim claim_;
-    /// of `claim_`
-    ClaimRequest& request_;
-    PlaceMessage message_;
-};
+}
 
 } // namespace
 
 void claim_place(ServerPtr const& server, PendingClaim&& claim)
 {
-    std::make_shared<PlaceClaim>(server, std::move(claim))->send();
+    auto handler = std::move(claim.handler);
+    request_place(server, std::move(claim)).start(std::move(handler));
 }
 
 } // namespace tenure::redis
