@@ -157,6 +157,14 @@ Busy closed_reply(ServerContext& server, PageClosed const& closed)
     return {closed.opens_in, false};
 }
 
+void add(Survey& seen, PageHeld const& held)
+{
+    seen.foreign += held.foreign.value_or(0);
+    auto const& expiry = held.earliest_expiry;
+    if (expiry && (!seen.earliest_expiry || *expiry < *seen.earliest_expiry))
+        seen.earliest_expiry = expiry;
+}
+
 void note_place(ServerContext& server, KeyRange const& range, PageHeld const& held)
 {
     // after any error but a missing permission, the waiter relies on its timer this time

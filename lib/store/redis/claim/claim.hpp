@@ -118,7 +118,8 @@ void claim(ServerPtr const& server, PendingClaim&& claim);
 /** As `claim`, by scripts only. */
 void claim_by_page(ServerPtr const& server, PendingClaim&& claim);
 
-/** Continues a claim after a SET that found its key held. */
+/** Continues a claim after a SET that found its key held. A waiter claims by script, which also puts it in the line;
+ *  other claims only read the state of the key. */
 void claim_held_key(ServerPtr const& server, PendingClaim&& claim);
 
 /** Claims a place of a key that is held in places (shares/claim.cpp). */
@@ -185,6 +186,9 @@ refuse_claim(ServerContext& server, resp::Value const& error, std::string_view w
 
 /** Makes the reply while claims are closed after a failover. */
 [[nodiscard]] Busy closed_reply(ServerContext& server, PageClosed const& closed);
+
+/** Adds the held keys of a page to a survey. */
+void add(Survey& seen, PageHeld const& held);
 
 /** Records an error of the line, if the server refused the waiter's place in it. */
 void note_place(ServerContext& server, KeyRange const& range, PageHeld const& held);

@@ -54,10 +54,7 @@ bool add(Survey& seen, Outcome const& outcome)
     auto const* const held = reply ? std::get_if<PageHeld>(&*reply) : nullptr;
     if (held == nullptr)
         return false;
-    seen.foreign += held->foreign.value_or(0);
-    auto const& expiry = held->earliest_expiry;
-    if (expiry && (!seen.earliest_expiry || *expiry < *seen.earliest_expiry))
-        seen.earliest_expiry = expiry;
+    add(seen, *held);
     return true;
 }
 
