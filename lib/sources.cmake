@@ -97,7 +97,6 @@ target_sources(
     store/redis/operations.cpp
     store/redis/publish.cpp
     store/redis/releases.cpp
-    store/redis/renewal_batch.cpp
     store/redis/renewals.cpp
     store/redis/replies.cpp
     store/redis/server_context.cpp

@@ -63,7 +63,6 @@ public:
                 std::move(runtime), std::move(channel), server_settings(settings, waiter_));
         }
         claims_ = std::make_shared<Claims>(holding_node_);
-        renewals_ = std::make_shared<Renewals>(holding_node_);
     }
 
     RedisBackend(RedisBackend const&) = delete;
@@ -79,7 +78,7 @@ public:
 
     void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
-        renewals_->add(std::move(requests), std::move(handler));
+        redis::renew(holding_node_, std::move(requests), std::move(handler));
     }
 
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
@@ -207,7 +206,6 @@ private:
     /// the server, reached through the second link; without one, `server_`
     ServerPtr holding_node_;
     std::shared_ptr<Claims> claims_;
-    std::shared_ptr<Renewals> renewals_;
     std::shared_ptr<Releases> releases_;
     std::shared_ptr<Places> places_;
     LockLayout layout_;

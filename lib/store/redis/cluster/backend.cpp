@@ -13,6 +13,7 @@
 #include "store/redis/link/connection.hpp"
 #include "store/redis/observer.hpp"
 #include "store/redis/operations.hpp"
+#include "store/redis/renewals.hpp"
 #include "store/redis/shares/places.hpp"
 
 #include <cstddef>
@@ -46,8 +47,9 @@ void renew_by_slot(SlotContexts& slots, std::vector<RenewRequest> requests, Rene
     }
     auto const shared = std::make_shared<RenewHandler const>(std::move(handler));
     for (auto& [slot, part] : parts)
-        slots.at(slot).renewals->add(
-            std::move(part.requests), [shared, numbers = std::move(part.numbers)](std::span<RenewAnswer> answers) {
+        renew(
+            slots.at(slot).follows, std::move(part.requests),
+            [shared, numbers = std::move(part.numbers)](std::span<RenewAnswer> answers) {
                 for (auto& answer : answers)
                     answer.request = numbers[answer.request];
                 (*shared)(answers);

@@ -44,7 +44,6 @@ SlotContext& SlotContexts::at(HashSlot slot)
         entry.fails_fast = server(channel(Migration::fail_fast));
         entry.claims = std::make_shared<Claims>(entry.waits);
         entry.multi_slot_claims = std::make_shared<Claims>(entry.fails_fast);
-        entry.renewals = std::make_shared<Renewals>(entry.follows);
         entry.releases = std::make_shared<Releases>(entry.follows);
         entry.places = std::make_shared<Places>(entry.follows);
         found = slots_.emplace(slot, std::move(entry)).first;

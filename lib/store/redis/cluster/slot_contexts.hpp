@@ -10,7 +10,6 @@
 #include "store/redis/claim/claim.hpp"
 #include "store/redis/link/command_channel.hpp"
 #include "store/redis/releases.hpp"
-#include "store/redis/renewals.hpp"
 #include "store/redis/server_context.hpp"
 #include "store/redis/shares/places.hpp"
 
@@ -86,7 +85,6 @@ struct SlotContext {
     std::shared_ptr<Claims> claims;
     /// for single keys of spread ranges: by `fails_fast`
     std::shared_ptr<Claims> multi_slot_claims;
-    std::shared_ptr<Renewals> renewals;
     std::shared_ptr<Releases> releases;
     std::shared_ptr<Places> places;
     /// a claim in a spread range was refused here: other slots are preferred until then

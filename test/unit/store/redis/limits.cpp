@@ -52,7 +52,7 @@ TEST_CASE("no script passes more values to a command than Lua can", "[redis][lim
 {
     constexpr std::size_t lua_stack = 8000;
     CHECK(redis::max_keys_per_call <= lua_stack / 1.5);
-    CHECK(redis::Renewals::claims_per_call <= lua_stack / 1.5);
+    CHECK(redis::renewals_per_call <= lua_stack / 1.5);
     // a release looks at two names of a line for each key
     CHECK(2 * redis::Releases::releases_per_call <= lua_stack / 1.5);
     CHECK(redis::Claims::owners_per_call + 1 <= lua_stack / 1.5);
@@ -94,7 +94,7 @@ TEST_CASE("confirmations and messages of subscriptions fit into the output buffe
 
 TEST_CASE("a call for renewals has a bounded size, whatever is held", "[redis][limits]")
 {
-    CHECK(redis::Renewals::claims_per_call * (longest_key + longest_owner + 32) < mib);
+    CHECK(redis::renewals_per_call * (longest_key + longest_owner + 32) < mib);
 }
 
 TEST_CASE("the page of the protocol names each limit with its constant", "[redis][limits]")
@@ -105,7 +105,7 @@ TEST_CASE("the page of the protocol names each limit with its constant", "[redis
         CHECK(page.find("`" + constant + "` = " + std::to_string(value) + " |") != std::string::npos);
     };
     named("max_keys_per_call", redis::max_keys_per_call);
-    named("Renewals::claims_per_call", redis::Renewals::claims_per_call);
+    named("renewals_per_call", redis::renewals_per_call);
     named("Claims::owners_per_call", redis::Claims::owners_per_call);
     named("Releases::releases_per_call", redis::Releases::releases_per_call);
     named("Places::places_per_call", redis::Places::places_per_call);
