@@ -32,15 +32,12 @@ struct KeyOf {
 class EncodedArguments
 {
 public:
-    EncodedArguments& add(std::string_view argument) { return add_all(argument); }
-
-    template <IntegerArgument T>
-    EncodedArguments& add(T number)
+    /** Appends a text, an integer or a key. */
+    template <class Argument>
+    EncodedArguments& add(Argument const& argument)
     {
-        return add_all(number);
+        return add_all(argument);
     }
-
-    EncodedArguments& add(KeyOf const& key) { return add_all(key); }
 
     /** Appends several arguments with one growth of the buffer: separate appends cost more than the bytes of short
      *  arguments. */
@@ -243,16 +240,13 @@ public:
     Command& operator=(Command const&) = delete;
     ~Command() = default;
 
-    Command& add(std::string_view argument) { return add_any(argument); }
-
-    template <IntegerArgument T>
-    Command& add(T number)
+    template <class Argument>
+    Command& add(Argument const& argument)
     {
-        return add_any(number);
+        arguments_.add(argument);
+        write_head();
+        return *this;
     }
-
-    Command& add(KeyOf const& key) { return add_any(key); }
-    Command& add(EncodedArguments const& more) { return add_any(more); }
 
     /** Adds the run id of the server process, which is known only when the command is written (`set_run_id`). Until
      *  then it is all zeros. */
@@ -348,14 +342,6 @@ private:
     }
 
     Command(Command const&) = default;
-
-    template <class Argument>
-    Command& add_any(Argument const& argument)
-    {
-        arguments_.add(argument);
-        write_head();
-        return *this;
-    }
 
     /** Writes the number of arguments into the head: `*<count>\r\n`. */
     void write_head()
