@@ -32,35 +32,20 @@ constexpr std::size_t info_reply_bytes = std::size_t{256} * 1024;
 constexpr std::array<std::string_view, 6> settings_asked{"appendonly", "appendfsync",      "save",
                                                          "maxmemory",  "maxmemory-policy", "min-replicas-to-write"};
 
-/** Executes a command of a `store::gather`, and passes the reply to `read` if there is one. */
+/** A function that executes a command of a `store::gather`, and passes the reply to `read` if there is one. */
 template <class ReplyTo>
-class Ask
+auto make_ask(ReplyTo const& reply_to, CommandChannel& channel, Deadline const& not_after)
 {
-public:
-    Ask(ReplyTo const& reply_to, CommandChannel& channel, Deadline const& not_after)
-        : reply_to_(reply_to)
-        , channel_(channel)
-        , not_after_(not_after)
-    {
-    }
+    return [&reply_to, &channel, &not_after](resp::Command command, auto read) {
+        channel.execute(std::move(command), not_after, reply_to([read](Outcome const& outcome) {
+                            if (outcome.delivery == Delivery::answered)
+                                read(outcome.reply);
+                        }));
+    };
+}
 
-    template <class Read>
-    void operator()(resp::Command command, Read read) const
-    {
-        channel_.execute(std::move(command), not_after_, reply_to_([read](Outcome const& outcome) {
-                             if (outcome.delivery == Delivery::answered)
-                                 read(outcome.reply);
-                         }));
-    }
-
-private:
-    ReplyTo const& reply_to_;
-    CommandChannel& channel_;
-    Deadline const& not_after_;
-};
-
-template <class ReplyTo>
-void ask_facts(Ask<ReplyTo> const& ask, Facts& facts)
+template <class Ask>
+void ask_facts(Ask const& ask, Facts& facts)
 {
     resp::Command info("INFO");
     info.expect_reply_bytes(info_reply_bytes);
@@ -94,8 +79,8 @@ void ask_transaction(ReplyTo const& reply_to, CommandChannel& channel, Deadline 
                     }));
 }
 
-template <class ReplyTo>
-void ask_permission(Ask<ReplyTo> const& ask, std::string_view user, CommandToCheck const& command, Facts& facts)
+template <class Ask>
+void ask_permission(Ask const& ask, std::string_view user, CommandToCheck const& command, Facts& facts)
 {
     resp::Command question("ACL", "DRYRUN", user);
     for (auto const argument : command.words)
@@ -151,7 +136,7 @@ examine(ServerPtr server, ExamineSettings settings, std::chrono::milliseconds tt
     // the config may not know the user: a callback has supplied the name, or the server needs only a password
     std::string user;
     auto read_facts = store::gather(server->runtime(), Instant::max(), [&](auto const& reply_to) {
-        Ask const ask(reply_to, channel, not_after);
+        auto const ask = make_ask(reply_to, channel, not_after);
         ask_facts(ask, facts);
         ask_transaction(reply_to, channel, not_after, facts);
         ask(resp::Command("ACL", "WHOAMI"), [&user](resp::Value const& reply) {
@@ -168,7 +153,7 @@ examine(ServerPtr server, ExamineSettings settings, std::chrono::milliseconds tt
     co_await read_facts;
 
     auto read_more = store::gather(server->runtime(), Instant::max(), [&](auto const& reply_to) {
-        Ask const ask(reply_to, channel, not_after);
+        auto const ask = make_ask(reply_to, channel, not_after);
         for (auto const& command : commands_to_check())
             if (!user.empty() && command.concerns(facts.server))
                 ask_permission(ask, user, command, facts);
