@@ -81,9 +81,7 @@ private:
         std::move(answered_)();
         if (claims_.empty())
             return;
-        if (by_script_)
-            claim_by_script(std::nullopt);
-        else if (outcome.delivery == Delivery::not_sent && claims_.size() > 1 && !outcome.fatal)
+        if (by_script_ || (outcome.delivery == Delivery::not_sent && claims_.size() > 1 && !outcome.fatal))
             send_each_alone(std::nullopt);
         else if (outcome.ran_apart)
             ran_apart(std::move(outcome));
@@ -100,15 +98,20 @@ private:
             ran(std::move(outcome));
     }
 
-    /** @param reason  why the transaction was refused: the answer for claims whose deadline has passed */
+    /** Sends each claim in a transaction of its own, or by a script if transactions are refused.
+     *  @param reason  why this transaction was refused: the answer for claims whose deadline has passed */
     void send_each_alone(std::optional<Failure> const& reason)
     {
-        for (auto& claim : claims_) {
+        for (auto& pending : claims_) {
             if (reason)
-                claim.handler = or_refused(std::move(claim.handler), *reason);
-            claim.urgency = resp::Urgency::step;
+                pending.handler = or_refused(std::move(pending.handler), *reason);
+            pending.urgency = resp::Urgency::step;
+            if (!server_->has_transactions()) {
+                claim(server_, std::move(pending));
+                continue;
+            }
             PendingClaims alone;
-            alone.push_back(std::move(claim));
+            alone.push_back(std::move(pending));
             claim_in_transaction(server_, std::move(alone), [] {});
         }
     }
@@ -125,18 +128,7 @@ private:
     void transactions_refused(Outcome const& outcome)
     {
         server_->transactions_refused(outcome.reply.as_string(), outcome.ends_login);
-        claim_by_script(server_->refuse(outcome.reply, "claim"));
-    }
-
-    /** @param reason  why the transaction was refused: the answer for claims whose deadline has passed */
-    void claim_by_script(std::optional<Failure> const& reason)
-    {
-        for (auto& pending : claims_) {
-            if (reason)
-                pending.handler = or_refused(std::move(pending.handler), *reason);
-            pending.urgency = resp::Urgency::step;
-            claim(server_, std::move(pending));
-        }
+        send_each_alone(server_->refuse(outcome.reply, "claim"));
     }
 
     /** MULTI was refused, so each SET took effect separately and no token belongs to it. */

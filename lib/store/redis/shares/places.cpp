@@ -118,13 +118,7 @@ void Places::answered(Call& call, Outcome const& outcome)
 void Places::send_each_alone(Batch batch, Failure const& reason)
 {
     for (auto& pending : batch) {
-        // if it is not sent this time, the refusal of the call is the answer
-        pending.handler = [handler = std::move(pending.handler), reason](Left&& left) mutable {
-            auto* const failure = std::get_if<Failure>(&left);
-            if (failure != nullptr && failure->effect == Failure::Effect::not_sent)
-                left = std::move(reason);
-            std::move(handler)(std::move(left));
-        };
+        pending.handler = or_refused(std::move(pending.handler), reason);
         auto const alone = std::make_shared<Call>();
         alone->batch.push_back(std::move(pending));
         send(alone);
