@@ -135,7 +135,8 @@ void Store::start_evict(HandlePtr handle, KeyState seen, std::string who, EvictH
         return;
     }
     EvictRequest request;
-    request.range = seen.places.empty() ? std::move(seen.range) : shared_key(seen.key());
+    // null in a child of fork, which asks for nothing
+    request.range = seen.range == nullptr || seen.places.empty() ? std::move(seen.range) : shared_key(seen.key());
     request.index = seen.index;
     request.owner = std::move(seen.owner);
     request.evicted_by = std::move(who);
@@ -178,9 +179,10 @@ void Store::start_free(HandlePtr handle, KeyState seen, DoneHandler handler)
         return;
     }
     WithdrawRequest request;
-    // of this key alone; its waiters are those of the range
-    request.range = std::make_shared<KeyRange const>(
-        KeyRange{seen.range->prefix, seen.range->first + seen.index, 1, seen.range->numbered, seen.range->shares});
+    // of this key alone; its waiters are those of the range. Null in a child of fork, which asks for nothing
+    if (auto const& all = seen.range; all != nullptr)
+        request.range = std::make_shared<KeyRange const>(
+            KeyRange{all->prefix, all->first + seen.index, 1, all->numbered, all->shares});
     request.owner = seen.kind == KeyState::Kind::kept ? kept_value(seen.owner) : resting_value(seen.owner);
     start_query(
         std::move(handle), std::move(handler), detail::partial_cancellation,

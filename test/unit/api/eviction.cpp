@@ -1,16 +1,20 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "unit/in_child.hpp"
 #include "unit/scripted_store.hpp"
 
 #include <tenure/errc.hpp>
 #include <tenure/inspection.hpp>
+#include <tenure/key_range.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tenure::test
 {
@@ -110,6 +114,22 @@ TEST_CASE("a store that cannot list its keys says why")
     test.runtime->run_ready();
     CHECK(result == make_error_code(boost::system::errc::operation_not_supported));
     CHECK(test.store->diagnostics().last_detail == "the store cannot list its keys: the test gave no list");
+}
+
+TEST_CASE("queries in a child of fork end with that, also those that name no key")
+{
+    ScriptedStore test;
+    check_in_child([&] {
+        std::vector<error_code> errors;
+        auto const add = [&](error_code error, auto const&...) { errors.push_back(error); };
+        test.store->async_inspect(nullptr, add);
+        test.store->async_evict({}, "test", add);
+        test.store->async_free({}, add);
+        test.store->async_free({.range = named_key("lock"), .kind = KeyState::Kind::kept, .owner = "w/1"}, add);
+        test.runtime->run_ready();
+        return errors.size() == 4 &&
+               std::ranges::all_of(errors, [](error_code error) { return error == errc::forked; });
+    });
 }
 
 } // namespace tenure::test

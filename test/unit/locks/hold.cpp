@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Operations of a ReentrantLease beyond counting, and of an empty ReentrantLease.
 #include "unit/code_of.hpp"
+#include "unit/in_child.hpp"
 #include "unit/locks/reentrant_fixture.hpp"
 
 #include <tenure/lease_like.hpp>
@@ -25,9 +26,6 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace tenure::test
 {
@@ -96,8 +94,7 @@ TEST_CASE("a child of fork has no ReentrantLease, is given none, and leaves the 
     auto& first = test.ask();
     test.grant_claim();
     auto const& waiting = test.ask(Holder());
-    auto const child = ::fork();
-    if (child == 0) {
+    check_in_child([&] {
         bool right = !first.holding.valid() && first.holding.state() == LeaseState::released;
         auto const& again = test.ask();
         right = right && again.error == errc::forked;
@@ -116,12 +113,8 @@ TEST_CASE("a child of fork has no ReentrantLease, is given none, and leaves the 
             Lock(*own.store, {.key = "stock"}), [&](error_code why, Lease const&) { error = why; });
         own.runtime->run_ready();
         right = right && error == errc::forked && own.backend->claims.empty();
-        ::_exit(right ? 0 : 1);
-    }
-    REQUIRE(child > 0);
-    int status = -1;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    CHECK(status == 0);
+        return right;
+    });
     CHECK(first.holding.valid());
     CHECK_FALSE(waiting.error);
     CHECK(test.backend->releases.empty());

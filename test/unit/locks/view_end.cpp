@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // How a View ends: with its last user, with its store, with its context, and in a fork.
+#include "unit/in_child.hpp"
 #include "unit/locks/view_fixture.hpp"
 
 #include <tenure/lock.hpp>
@@ -8,9 +9,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <catch2/catch_test_macros.hpp>
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <memory>
@@ -165,8 +163,7 @@ TEST_CASE("a child of fork has no View, and leaves the parent's alone")
     Viewing test;
     test.answer(held_key("a"));
     auto& waiting = test.wait(1);
-    auto const child = ::fork();
-    if (child == 0) {
+    check_in_child([&] {
         auto const known = test.view->snapshot();
         bool right = !known.age && known.keys.empty() && known.version == 0;
         right = right && test.wait(0).error == errc::forked;
@@ -178,12 +175,8 @@ TEST_CASE("a child of fork has no View, and leaves the parent's alone")
         right = right && error == errc::forked;
         waiting.cancel.emit(asio::cancellation_type::terminal);
         test.view.reset();
-        ::_exit(right ? 0 : 1);
-    }
-    REQUIRE(child > 0);
-    int status = -1;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    CHECK(status == 0);
+        return right;
+    });
     CHECK_FALSE(waiting.error);
     CHECK(test.backend->watching == 1);
 }
