@@ -124,7 +124,8 @@ TEST_CASE("the key of a killed program stays taken while its command lives", "[i
     Holder holder(machine);
     auto const guard = guard_of(holder.tool.process().pid());
     REQUIRE(guard > 1);
-    // the guard cannot end the command now
+    // the guard cannot end the command now, and the program cannot start another guard
+    holder.tool.process().pause();
     REQUIRE(::kill(guard, SIGSTOP) == 0);
     holder.tool.process().kill();
     CHECK(has_live_member(holder.group));
