@@ -34,7 +34,7 @@ public:
     {
     }
 
-    /** Goes on to the next option. False: there is none. */
+    /** Moves to the next option. Returns false at the end. */
     [[nodiscard]] bool next() noexcept
     {
         if (++at_ >= count_)
