@@ -20,7 +20,7 @@ namespace tenure::mutants
 
 constexpr char const* bug_variable = "TENURE_PLANTED_BUG";
 
-/** Runs this program in silence, with a bug. @returns the status of its end */
+/** Runs the cases of this program with a bug planted, without output. @returns the status from `waitpid` */
 inline int run_with_bug(std::string const& bug, std::string const& argument)
 {
     auto const child = ::fork();
@@ -38,7 +38,7 @@ inline int run_with_bug(std::string const& bug, std::string const& argument)
 }
 
 /** Runs the cases with each bug of a layer, and then with "none".
- *  @param finder_of  tells what found a bug; empty: nothing did
+ *  @param finder_of  returns a description of the case that found the bug; empty if none did
  *  @returns the exit code */
 inline int hunt(std::string_view layer, std::function<std::string(std::string const& bug)> const& finder_of)
 {
