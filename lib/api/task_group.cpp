@@ -49,7 +49,7 @@ bool TaskGroup::State::start(asio::awaitable<void> work, Handler handler)
     task->run = run_.lock();
     if (handler) {
         auto const executor = asio::get_associated_executor(handler, asio::any_completion_executor(strand_));
-        task->completes_on = asio::prefer(executor, asio::execution::outstanding_work.tracked);
+        task->completes_on = asio::prefer(executor, asio::execution::outstanding_work_t::tracked);
         detail::on_cancel(
             asio::get_associated_cancellation_slot(handler), detail::every_cancellation,
             [weak = std::weak_ptr(task), strand = strand_](asio::cancellation_type type) {

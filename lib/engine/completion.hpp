@@ -96,7 +96,7 @@ public:
     {
         auto& waiting = *waiting_;
         auto const immediate = asio::get_associated_immediate_executor(waiting.handler, waiting.default_executor);
-        auto const posts = asio::require(waiting.default_executor, asio::execution::blocking.never);
+        auto const posts = asio::require(waiting.default_executor, asio::execution::blocking_t::never);
         if (immediate == asio::any_completion_executor(posts)) {
             std::move(*this).post(std::move(results)...);
             return;
@@ -155,7 +155,7 @@ private:
             waiting->handler = std::move(handler);
             waiting->default_executor = executor;
             waiting->separate_thread = from_separate_thread;
-            constexpr auto tracked = asio::execution::outstanding_work.tracked;
+            constexpr auto tracked = asio::execution::outstanding_work_t::tracked;
             if (own && !is_same_loop(own, executor))
                 waiting->own_executor = asio::prefer(std::move(own), tracked);
             // a handler with an associated executor passes through the default one, which a store with a separate

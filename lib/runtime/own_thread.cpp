@@ -266,6 +266,7 @@ std::vector<std::weak_ptr<OwnThread>> RunningThreads::all() const
 {
     std::lock_guard const lock(mutex_);
     std::vector<std::weak_ptr<OwnThread>> all;
+    all.reserve(threads_.size());
     for (auto const& [number, thread] : threads_)
         all.push_back(thread);
     return all;

@@ -97,7 +97,7 @@ public:
     explicit OwnThread(asio::any_io_executor user_executor);
     OwnThread(OwnThread const&) = delete;
     OwnThread& operator=(OwnThread const&) = delete;
-    ~OwnThread() = default;
+    virtual ~OwnThread() = default;
 
     /** Starts the thread, which runs until `let_go`.
      *  @throws std::system_error */

@@ -117,7 +117,7 @@ private:
     {
         auto const* const loop = executor.target<asio::io_context::executor_type>();
         bool const never_blocks =
-            loop != nullptr && asio::query(*loop, asio::execution::blocking) == asio::execution::blocking.never;
+            loop != nullptr && asio::query(*loop, asio::execution::blocking) == asio::execution::blocking_t::never;
         return never_blocks ? nullptr : loop;
     }
 
