@@ -51,6 +51,8 @@ public:
     LeaseSet(LeaseSet&&) noexcept;
     /** Releases the leases that this object held before, in the background. */
     LeaseSet& operator=(LeaseSet&&) noexcept;
+    LeaseSet(LeaseSet const&) = delete;
+    LeaseSet& operator=(LeaseSet const&) = delete;
     /** Releases the remaining leases in the background. */
     ~LeaseSet();
 

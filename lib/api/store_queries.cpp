@@ -167,7 +167,6 @@ void Store::start_evict(HandlePtr handle, KeyState seen, std::string who, EvictH
         });
 }
 
-// NOLINTNEXTLINE(performance-unnecessary-value-param): it comes as a value, from `detail::initiate`
 void Store::start_free(HandlePtr handle, KeyState seen, DoneHandler handler)
 {
     bool const is_ended = seen.kind == KeyState::Kind::resting || seen.kind == KeyState::Kind::kept;

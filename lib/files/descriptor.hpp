@@ -41,6 +41,8 @@ public:
         std::swap(number_, other.number_);
         return *this;
     }
+    Descriptor(Descriptor const&) = delete;
+    Descriptor& operator=(Descriptor const&) = delete;
     ~Descriptor();
 
     [[nodiscard]] explicit operator bool() const noexcept { return number_ >= 0; }

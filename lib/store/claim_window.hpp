@@ -31,7 +31,7 @@ namespace tenure::store
 class ClaimWindow : public std::enable_shared_from_this<ClaimWindow>
 {
 public:
-    /** The place of a claim that has begun; another claim begins after its end. Move-only. */
+    /** The place of a claim that has begun; another claim begins after its end. */
     class Place
     {
     public:
@@ -48,6 +48,8 @@ public:
             std::swap(series_, other.series_);
             return *this;
         }
+        Place(Place const&) = delete;
+        Place& operator=(Place const&) = delete;
         ~Place()
         {
             if (window_)
@@ -68,6 +70,7 @@ public:
     ClaimWindow(std::shared_ptr<Runtime> runtime, std::size_t size) noexcept;
     ClaimWindow(ClaimWindow const&) = delete;
     ClaimWindow& operator=(ClaimWindow const&) = delete;
+    ~ClaimWindow() = default;
 
     /** True if a claim may begin at once. */
     [[nodiscard]] bool has_room() const noexcept { return begun_ < size_ && waiting_.empty(); }

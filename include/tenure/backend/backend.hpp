@@ -497,7 +497,6 @@ public:
     /** Examines the server's version, settings and permissions, as far as it is allowed to. Never fails as a whole: a
      * failed check is a finding. Called only if `Capabilities::examines` is true. */
     virtual void
-    // NOLINTNEXTLINE(performance-unnecessary-value-param): stores that examine something keep it
     examine(std::chrono::milliseconds ttl, backend::Deadline not_after, backend::ReplyHandler<Findings> handler)
     {
         (void)ttl, (void)not_after, (void)handler;

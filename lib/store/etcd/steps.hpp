@@ -67,15 +67,14 @@ ask(ClusterPtr const& cluster, HttpRequest http_request, std::string what,
     std::optional<Reply> (*parse)(std::string_view))
 {
     using Handler = OneShot<void(std::variant<Reply, Failure>&&)>;
-    return store::Step<std::variant<Reply, Failure>>(
-        [cluster, http_request = std::move(http_request), what = std::move(what), parse](Handler handler) mutable {
-            auto& client = *cluster->client;
-            client.send(
-                std::move(http_request), [cluster = std::move(cluster), what = std::move(what), parse,
-                                          handler = std::move(handler)](Outcome outcome) mutable {
-                    handler(read_reply(std::move(outcome), cluster->where(), what, parse));
-                });
-        });
+    return store::Step<std::variant<Reply, Failure>>([cluster = cluster, http_request = std::move(http_request),
+                                                      what = std::move(what), parse](Handler handler) mutable {
+        auto& client = *cluster->client;
+        client.send(
+            std::move(http_request),
+            [cluster = std::move(cluster), what = std::move(what), parse, handler = std::move(handler)](
+                Outcome outcome) mutable { handler(read_reply(std::move(outcome), cluster->where(), what, parse)); });
+    });
 }
 
 /** Reads one page of a range (see `rest_of`). */

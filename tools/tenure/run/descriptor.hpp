@@ -20,12 +20,13 @@ public:
         : number_(std::exchange(other.number_, -1))
     {
     }
-    // the parameter closes what this object had
-    Descriptor& operator=(Descriptor other) noexcept
+    Descriptor& operator=(Descriptor&& other) noexcept
     {
-        std::swap(number_, other.number_);
+        close();
+        number_ = std::exchange(other.number_, -1);
         return *this;
     }
+    Descriptor& operator=(Descriptor const&) = delete;
     ~Descriptor() { close(); }
 
     [[nodiscard]] int number() const noexcept { return number_; }

@@ -33,6 +33,7 @@ public:
     RequestQueue() = default;
     RequestQueue(RequestQueue const&) = delete;
     RequestQueue& operator=(RequestQueue const&) = delete;
+    ~RequestQueue() = default;
 
     /** Adds a request at the end of its queue. */
     void add(Entry entry);

@@ -52,8 +52,8 @@ template <class Reply>
  *  @param limit     end of the wait for missing replies */
 template <class Request, class Reply, class Ask, class Decide, class Conclude>
 void ask_all(
-    QuorumPtr const& quorum, Ask ask, Request request, Decide decide, Conclude conclude, ReplyHandler<Reply> handler,
-    Instant limit = Instant::max())
+    QuorumPtr const& quorum, Ask ask, Request const& request, Decide decide, Conclude conclude,
+    ReplyHandler<Reply> handler, Instant limit = Instant::max())
 {
     struct Pending {
         QuorumPtr quorum;
