@@ -224,14 +224,7 @@ private:
             tell(ShardEvent::Kind::terminated, action.shard);
             break;
         case Kind::abandon:
-            detail::LeaveKey<Slot>::of(held->slot());
-            tell(ShardEvent::Kind::abandoned, action.shard);
-            runtime_->post([runtime = runtime_, key = held->slot().key()] {
-                runtime->log(
-                    LogLevel::error, "the work of " + key +
-                                         " ignores its cancellation: the shard is not renewed, and "
-                                         "its key expires after its ttl");
-            });
+            abandon(*held, action.shard);
             break;
         case Kind::release:
             release(held->slot());
@@ -240,6 +233,18 @@ private:
                 tell(ShardEvent::Kind::released, action.shard);
             break;
         }
+    }
+
+    void abandon(HeldShard& held, Machine::Number shard)
+    {
+        detail::LeaveKey<Slot>::of(held.slot());
+        tell(ShardEvent::Kind::abandoned, shard);
+        runtime_->post([runtime = runtime_, key = held.slot().key()] {
+            runtime->log(
+                LogLevel::error, "the work of " + key +
+                                     " ignores its cancellation: the shard is not renewed, and "
+                                     "its key expires after its ttl");
+        });
     }
 
     void tick() { perform(machine_.tick(now())); }
