@@ -7,6 +7,33 @@
 namespace tenure::etcd
 {
 
+store::Request<Stepped> begin_in_turn(AttemptPtr attempt)
+{
+    auto const& cluster = *attempt->cluster;
+    auto its_turn = cluster.client->claims().turn(attempt->request.not_after);
+    auto place = co_await its_turn;
+    attempt->begin(std::move(place));
+    if (attempt->stopped()) {
+        // the caller's call may not have returned yet
+        auto turn = store::next_turn(cluster.runtime());
+        co_await turn;
+        co_return Failure::dropped();
+    }
+    co_return std::monostate();
+}
+
+store::Request<Stepped> take_lease(AttemptPtr attempt)
+{
+    if (attempt->lease == nullptr) {
+        auto const& request = attempt->request;
+        auto take = as_step(Leases::take(
+            attempt->cluster->leases, request.lifetime(), request.ttl, request.not_after, attempt->sender()));
+        take.on_failure(not_written);
+        attempt->lease = co_await take;
+    }
+    co_return std::monostate();
+}
+
 std::optional<Failure> put_failed(Attempt& attempt, Outcome outcome, std::string const& key)
 {
     // a spare lease that the server has lost; without its lease nothing was put

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace tenure::etcd
 {
@@ -85,6 +86,14 @@ struct Attempt {
     bool lapsed = false;
 };
 using AttemptPtr = std::shared_ptr<Attempt>;
+
+using Stepped = std::variant<std::monostate, Failure>;
+
+/** Awaits the turn of the claim. Fails if the claim has ended meanwhile. */
+[[nodiscard]] store::Request<Stepped> begin_in_turn(AttemptPtr attempt);
+
+/** Gets the lease for the attempt, unless it has one. */
+[[nodiscard]] store::Request<Stepped> take_lease(AttemptPtr attempt);
 
 /** Makes the failure of a put; nullopt: only its lease was gone. */
 [[nodiscard]] std::optional<Failure> put_failed(Attempt& attempt, Outcome outcome, std::string const& key);

@@ -8,10 +8,12 @@
 
 #include <tenure/errc.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace tenure::etcd
@@ -28,23 +30,16 @@ constexpr std::size_t choice = 16;
 class OccupiedKeys
 {
 public:
-    explicit OccupiedKeys(KeyRange const& range)
-        : range_(range)
-        , held_(range.count)
+    explicit OccupiedKeys(KeyRangePtr range)
+        : range_(std::move(range))
+        , held_(range_->count)
     {
-    }
-
-    void clear()
-    {
-        held_.assign(range_.count, false);
-        count_ = foreign_ = 0;
-        old_ = false;
     }
 
     void add(RangeReply const& reply)
     {
         for (auto const& entry : reply.found)
-            if (auto const index = index_of(range_, entry.key); index && !held_[*index]) {
+            if (auto const index = index_of(*range_, entry.key); index && !held_[*index]) {
                 held_[*index] = true;
                 ++count_;
                 foreign_ += entry.lease == 0 ? 1U : 0U;
@@ -60,14 +55,14 @@ public:
     }
 
     [[nodiscard]] bool contains(std::uint32_t index) const { return held_[index]; }
-    [[nodiscard]] bool all() const noexcept { return count_ == range_.count; }
+    [[nodiscard]] bool all() const noexcept { return count_ == range_->count; }
     /** True if a conflict has shown more than the last read. */
     [[nodiscard]] bool is_old() const noexcept { return old_; }
     /** True if no key has a lease, so none can expire. */
     [[nodiscard]] bool never_free() const noexcept { return foreign_ == count_; }
 
 private:
-    KeyRange const& range_;
+    KeyRangePtr range_;
     std::vector<bool> held_;
     std::uint32_t count_ = 0;
     /// number of held keys without a lease
@@ -180,21 +175,89 @@ HttpRequest put_request(Attempt& attempt, std::string const& key)
     return http_request;
 }
 
-/** Reads the range if it has several keys, gets a lease, and puts the key. If the put finds the key held, its
- *  transaction also reads the held keys of a small range. */
+using Survey = std::variant<OccupiedKeys, Failure>;
+store::Request<Survey> read_range(AttemptPtr attempt)
+{
+    auto const& request = attempt->request;
+    OccupiedKeys occupied(request.range);
+    for (std::optional<Keys> keys = whole(*request.range); keys;) {
+        auto read = read_page(attempt->cluster, *request.range, *keys, true, request.not_after, attempt->sender());
+        read.on_failure(not_written);
+        auto const page = co_await read;
+        occupied.add(page);
+        keys = rest_of(*keys, page);
+    }
+    co_return occupied;
+}
+
+/** The outcome of a put. */
+struct PutReply {
+    /// the claim's; nullopt: the put had no effect, and may be repeated
+    std::optional<ClaimReply> reply;
+    /// the key is held: what was read of a small range
+    std::optional<std::vector<RangeReply>> conflict;
+};
+
+/** Puts the key. If it is held, the transaction also reads the held keys of a small range. */
+store::Request<PutReply> put_key(AttemptPtr attempt, std::uint32_t index)
+{
+    auto& cluster = *attempt->cluster;
+    auto const& range = *attempt->request.range;
+    auto const key = range.key(index);
+    auto const name = std::pair(range.prefix, range.first + index);
+    auto put = send(attempt->cluster->client, put_request(*attempt, key));
+    attempt->state->lease = attempt->lease;
+    cluster.being_taken.insert(name);
+    auto outcome = co_await put;
+    cluster.being_taken.erase(name);
+
+    PutReply result;
+    if (!outcome.good()) {
+        result.reply = put_failed(*attempt, std::move(outcome), key);
+        co_return result;
+    }
+    auto reply = parse_transaction(outcome.body);
+    std::size_t const reads = range.count <= keys_seen_on_conflict ? 1 : 0;
+    if (!reply || (!reply->succeeded && reply->reads.size() != reads)) {
+        result.reply = malformed_reply(cluster.where(), key);
+        co_return result;
+    }
+    cluster.leases->prove(*attempt->lease, reply->header);
+    auto const revision = reply->header.revision;
+    // a later attempt may have begun; the key is the owner's all the same
+    if (reply->succeeded && (attempt->state->withdrawn || attempt->lease->revoked))
+        result.reply = attempt->unknown("the claim is being given back");
+    else if (reply->succeeded)
+        result.reply = granted(*attempt, attempt->lease, index, revision, revision);
+    else {
+        attempt->put_nothing();
+        result.conflict = std::move(reply->reads);
+    }
+    co_return result;
+}
+
+/** @param seen  what the transaction has read, if it reads at all
+ *  @returns true if the range has more held keys than that */
+bool note_conflict(
+    OccupiedKeys& occupied, KeyRangePtr const& range, std::uint32_t index, std::vector<RangeReply> const& seen)
+{
+    if (seen.empty()) {
+        occupied.add(index);
+        return false;
+    }
+    occupied = OccupiedKeys(range);
+    occupied.add(seen.front());
+    return seen.front().more;
+}
+
+/** Reads the range if it has several keys, gets a lease, and puts the first free key. */
 store::Request<ClaimReply> claim_in_steps(AttemptPtr attempt)
 {
     auto& cluster = *attempt->cluster;
     auto const& request = attempt->request;
     auto const& range = *request.range;
-    auto its_turn = cluster.client->claims().turn(request.not_after);
-    auto place = co_await its_turn;
-    attempt->begin(std::move(place));
-    if (attempt->stopped()) {
-        auto turn = store::next_turn(cluster.runtime());
-        co_await turn;
-        co_return Failure::dropped();
-    }
+    auto begin = as_step(begin_in_turn(attempt));
+    co_await begin;
     if (request.earliest_attempt) {
         auto search = as_step(find_earlier_claim(attempt));
         auto found = co_await search;
@@ -202,20 +265,16 @@ store::Request<ClaimReply> claim_in_steps(AttemptPtr attempt)
             co_return std::move(*found);
     }
 
-    OccupiedKeys occupied(range);
+    OccupiedKeys occupied(request.range);
     bool must_read = range.count > 1;
     std::size_t candidates = 1;
     for (;;) {
-        for (auto keys = must_read ? std::optional(whole(range)) : std::nullopt; keys;) {
-            auto read = read_page(attempt->cluster, range, *keys, true, request.not_after, attempt->sender());
-            read.on_failure(not_written);
-            auto const page = co_await read;
-            occupied.add(page);
-            keys = rest_of(*keys, page);
+        if (must_read) {
+            auto read = as_step(read_range(attempt));
+            occupied = co_await read;
         }
         if (occupied.all() && occupied.is_old()) {
             // another key may be free meanwhile
-            occupied.clear();
             must_read = true;
             continue;
         }
@@ -228,53 +287,23 @@ store::Request<ClaimReply> claim_in_steps(AttemptPtr attempt)
             co_return Failure::dropped();
         }
         // not before a key is free: each lease costs the server two writes
-        if (attempt->lease == nullptr) {
-            auto take = store::as_step(
-                Leases::take(cluster.leases, request.lifetime(), request.ttl, request.not_after, attempt->sender()));
-            take.on_failure(not_written);
-            attempt->lease = co_await take;
-            if (attempt->stopped())
-                co_return Failure::dropped();
-        }
+        auto take = as_step(take_lease(attempt));
+        co_await take;
+        if (attempt->stopped())
+            co_return Failure::dropped();
 
         auto const index = choose(*attempt, occupied, candidates);
-        auto const key = range.key(index);
-        auto const name = std::pair(range.prefix, range.first + index);
-        auto put = send(attempt->cluster->client, put_request(*attempt, key));
-        attempt->state->lease = attempt->lease;
-        cluster.being_taken.insert(name);
-        auto outcome = co_await put;
-        cluster.being_taken.erase(name);
-
-        if (!outcome.good()) {
-            if (auto failed = put_failed(*attempt, std::move(outcome), key))
-                co_return std::move(*failed);
-            occupied.clear();
+        auto put = as_step(put_key(attempt, index));
+        auto result = co_await put;
+        if (result.reply)
+            co_return std::move(*result.reply);
+        if (!result.conflict) {
+            occupied = OccupiedKeys(request.range);
             must_read = range.count > 1;
             continue;
         }
-        auto const reply = parse_transaction(outcome.body);
-        std::size_t const reads = range.count <= keys_seen_on_conflict ? 1 : 0;
-        if (!reply || (!reply->succeeded && reply->reads.size() != reads))
-            co_return malformed_reply(cluster.where(), key);
-        cluster.leases->prove(*attempt->lease, reply->header);
-        if (reply->succeeded) {
-            // a later attempt may have begun; the key is the owner's all the same
-            if (attempt->state->withdrawn || attempt->lease->revoked)
-                co_return attempt->unknown("the claim is being given back");
-            auto const revision = reply->header.revision;
-            co_return granted(*attempt, attempt->lease, index, revision, revision);
-        }
-        attempt->put_nothing();
         candidates = candidates == 1 ? choice : range.count;
-        must_read = false;
-        if (reads == 0) {
-            occupied.add(index);
-            continue;
-        }
-        occupied.clear();
-        occupied.add(reply->reads.front());
-        must_read = reply->reads.front().more;
+        must_read = note_conflict(occupied, request.range, index, *result.conflict);
     }
 }
 

@@ -106,6 +106,20 @@ void restart_ttl(ClusterContext& cluster, Lease const& lease)
     cluster.client->send(std::move(http_request), [](Outcome const&) {});
 }
 
+/** Exchanges the owner for the one that `evict` leaves, if nothing was put since it was read. Of places it reads all.
+ */
+Transaction exchange_of(EvictRequest const& request, KeyValue const& seen, Lease const& lease)
+{
+    auto value = "evicted/" + request.evicted_by;
+    if (request.range->shares)
+        value = place_value(std::move(value), read_place(seen.value).share);
+    Transaction transaction;
+    transaction.if_modified_at(seen.key, seen.mod_revision).then_put(seen.key, value, lease.id);
+    if (request.range->shares)
+        transaction.then_read(places_of(request.range->key(request.index)), all_places);
+    return transaction;
+}
+
 } // namespace
 
 store::Request<InspectReply> inspect(ClusterPtr cluster, InspectRequest request)
@@ -185,14 +199,7 @@ store::Request<EvictReply> evict(ClusterPtr cluster, EvictRequest request)
         auto grant_longer = grant(cluster, ttl, request.not_after, {.line = Line::later_steps});
         auto const lease = co_await grant_longer;
 
-        Transaction transaction;
-        transaction.if_modified_at(key, seen->mod_revision);
-        auto value = "evicted/" + request.evicted_by;
-        if (request.range->shares)
-            value = place_value(std::move(value), read_place(seen->value).share);
-        transaction.then_put(key, value, lease->id);
-        if (request.range->shares)
-            transaction.then_read(keys, all_places);
+        auto const transaction = exchange_of(request, *seen, *lease);
         auto exchange = ask(cluster, http_request("kv/txn", transaction.body()), key, parse_transaction);
         auto const exchanged = co_await exchange;
         if (exchanged.succeeded &&

@@ -98,8 +98,7 @@ HttpRequest place_request(Attempt& attempt, std::string const& place, std::optio
 }
 
 /** Moves the owner's place to a new lease, as renewals do with held keys: an earlier leader may end the present one. */
-using Moved = std::variant<std::monostate, Failure>;
-store::Request<Moved> leave_earlier_term(AttemptPtr attempt, KeyValue const place)
+store::Request<Stepped> leave_earlier_term(AttemptPtr attempt, KeyValue const place)
 {
     auto const& request = attempt->request;
     auto const claim = std::make_shared<Claim>();
@@ -122,6 +121,23 @@ store::Request<Moved> leave_earlier_term(AttemptPtr attempt, KeyValue const plac
     co_return std::monostate();
 }
 
+/** Renews the lease of a place that waits. A read must show whether the place exists. */
+store::Request<Stepped> keep_alive(AttemptPtr attempt, LeasePtr lease)
+{
+    auto const& cluster = *attempt->cluster;
+    auto const& request = attempt->request;
+    HttpRequest http_request{"lease/keepalive", lease_body(lease->id), request.not_after, attempt->sender()};
+    auto keep = send(cluster.client, std::move(http_request));
+    auto const outcome = co_await keep;
+    if (outcome.delivery != Delivery::answered)
+        co_return failure(outcome, cluster.where(), request.range->prefix);
+    if (auto const reply = outcome.good() ? parse_lease(outcome.body) : std::nullopt; reply && reply->ttl > 0) {
+        lease->granted = reply->ttl;
+        lease->renewed = {outcome.since, reply->header.raft_term};
+    }
+    co_return std::monostate();
+}
+
 /** Searches for the owner's place, and keeps it alive. Without one, no put of an earlier attempt takes effect later. */
 using EarlierPlace = std::variant<std::optional<ClaimReply>, Failure>;
 store::Request<EarlierPlace> find_place(AttemptPtr attempt)
@@ -131,18 +147,9 @@ store::Request<EarlierPlace> find_place(AttemptPtr attempt)
     auto const places = places_of(request.range->prefix);
     auto& lease = attempt->state->lease;
     for (bool has_place = true; has_place;) {
-        auto const kept = lease;
-        if (kept != nullptr && cluster.runtime().now() - kept->since > Clock::duration(request.ttl) / youth) {
-            HttpRequest keep_alive{"lease/keepalive", lease_body(kept->id), request.not_after, attempt->sender()};
-            auto keep = send(cluster.client, std::move(keep_alive));
-            auto const outcome = co_await keep;
-            if (outcome.delivery != Delivery::answered)
-                co_return failure(outcome, cluster.where(), request.range->prefix);
-            // the read shows whether its place exists
-            if (auto const reply = outcome.good() ? parse_lease(outcome.body) : std::nullopt; reply && reply->ttl > 0) {
-                kept->granted = reply->ttl;
-                kept->renewed = {outcome.since, reply->header.raft_term};
-            }
+        if (lease != nullptr && cluster.runtime().now() - lease->since > Clock::duration(request.ttl) / youth) {
+            auto keep = as_step(keep_alive(attempt, lease));
+            co_await keep;
         }
         HttpRequest read{"kv/range", range_body(places, all_places), request.not_after, attempt->sender()};
         read.reply_bytes = most_page_bytes;
@@ -185,17 +192,44 @@ store::Request<EarlierPlace> find_place(AttemptPtr attempt)
     co_return std::nullopt;
 }
 
+/** The answer to a claim whose put found another key; nullopt: it may put again.
+ *  @param seen  the plain key, and the places */
+std::optional<ClaimReply> refuse(Attempt& attempt, std::vector<RangeReply> const& seen)
+{
+    attempt.put_nothing();
+    if (auto const& plain = seen.front().found; !plain.empty())
+        return Busy{.never_frees = plain.front().lease == 0};
+    if (attempt.request.waits != Waits::no)
+        attempt.cluster->leases->discard(std::exchange(attempt.lease, nullptr)); // a key of this name is there
+    else if (!fits_behind(seen.back().found, *attempt.request.share))
+        return Busy{};
+    return std::nullopt;
+}
+
+/** The answer to a claim whose put took effect. */
+store::Request<ClaimReply> answer_placed(AttemptPtr attempt, RangeReply page)
+{
+    if (attempt->state->withdrawn || attempt->lease->revoked)
+        co_return attempt->unknown("the claim is being given back");
+    attempt->cluster->lines.read(places_of(attempt->request.range->prefix), page);
+    auto placed = answer(*attempt, attempt->lease, page);
+    if (placed)
+        co_return std::move(*placed);
+    // the key has all its places already
+    auto undo = as_step(undo_put(attempt));
+    co_await undo;
+    co_return Busy{};
+}
+
 } // namespace
 
 store::Request<ClaimReply> claim_place(AttemptPtr attempt)
 {
     auto& cluster = *attempt->cluster;
     auto const& request = attempt->request;
-    auto const places = places_of(request.range->prefix);
-    auto its_turn = cluster.client->claims().turn(request.not_after);
-    auto place = co_await its_turn;
-    attempt->begin(std::move(place));
-    if (!attempt->stopped() && request.earliest_attempt) {
+    auto begin = as_step(begin_in_turn(attempt));
+    co_await begin;
+    if (request.earliest_attempt) {
         auto search = as_step(find_place(attempt));
         auto found = co_await search;
         if (found)
@@ -203,11 +237,9 @@ store::Request<ClaimReply> claim_place(AttemptPtr attempt)
     }
     std::optional<std::uint64_t> seen;
     for (int conflicts = 0; conflicts <= most_conflicts;) {
-        if (!attempt->stopped() && attempt->lease == nullptr) {
-            auto take = store::as_step(
-                Leases::take(cluster.leases, request.lifetime(), request.ttl, request.not_after, attempt->sender()));
-            take.on_failure(not_written);
-            attempt->lease = co_await take;
+        if (!attempt->stopped()) {
+            auto take = as_step(take_lease(attempt));
+            co_await take;
         }
         if (attempt->stopped() || request.not_after.over(cluster.runtime().now())) {
             // with a spare lease the caller's call has not returned yet
@@ -231,24 +263,12 @@ store::Request<ClaimReply> claim_place(AttemptPtr attempt)
         auto& page = reply->reads.back();
         page.header = reply->header;
         if (reply->succeeded) {
-            if (attempt->state->withdrawn || attempt->lease->revoked)
-                co_return attempt->unknown("the claim is being given back");
-            cluster.lines.read(places, page);
-            auto placed = answer(*attempt, attempt->lease, page);
-            if (placed)
-                co_return std::move(*placed);
-            // the key has all its places already
-            auto undo = as_step(undo_put(attempt));
-            co_await undo;
-            break;
+            auto answering = as_step(answer_placed(attempt, std::move(page)));
+            auto answered = co_await answering;
+            co_return std::move(answered);
         }
-        attempt->put_nothing();
-        if (auto const& plain = reply->reads.front().found; !plain.empty())
-            co_return Busy{.never_frees = plain.front().lease == 0};
-        if (request.waits != Waits::no)
-            cluster.leases->discard(std::exchange(attempt->lease, nullptr)); // a key of this name is there
-        else if (!fits_behind(page.found, *request.share))
-            break;
+        if (auto busy = refuse(*attempt, reply->reads))
+            co_return std::move(*busy);
         seen = reply->header.revision;
         ++conflicts;
     }

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace tenure::etcd
@@ -60,6 +62,61 @@ HttpRequest put_request(RenewRequest const& request, std::string const& key, Lea
     return http_request;
 }
 
+/** A move of a held key to a new lease. */
+struct Move {
+    ClusterContext& cluster;
+    RenewRequest const& request;
+    /// a holder waits for it
+    bool awaited;
+    LeasePtr lease;
+    std::string const key = entry_of(*request.claim);
+    HeldKey& held = held_key_of(*request.claim);
+
+    void forget_successor()
+    {
+        std::erase_if(held.successors, [&](auto const& successor) { return successor.lease == lease; });
+    }
+
+    /** No key has the lease. */
+    void give_up_lease()
+    {
+        forget_successor();
+        if (!lease->revoked)
+            cluster.leases->discard(lease);
+    }
+
+    [[nodiscard]] RenewReply fail(char const* why)
+    {
+        give_up_lease();
+        return doubt(cluster, key, why);
+    }
+
+    /** The reply that the transaction gives; nullopt: it is to be repeated. */
+    [[nodiscard]] std::optional<RenewReply> judge(TransactionReply const& moved)
+    {
+        auto const revision = moved.header.revision;
+        if (moved.succeeded && revision < held.modified) // a later move of the key was answered earlier
+            return fail("another renewal has overtaken this one");
+        if (moved.succeeded) {
+            if (held.lease != lease)
+                adopt(cluster, held, lease, revision);
+            Renewed const renewed{usable_ttl(request.ttl, request.claim->reuse_after, lease->granted), lease->since};
+            if (awaited)
+                held.promised = std::max(held.promised, renewed.since + renewed.ttl);
+            return renewed;
+        }
+        // An earlier request whose answer was lost may have moved the key.
+        forget_successor();
+        auto const& seen = moved.reads.front().found;
+        if (!seen.empty() && seen.front().mod_revision < held.modified)
+            return fail("what was read is older than what is known of the key");
+        if (!seen.empty() && recognize(cluster, held, seen.front()))
+            return std::nullopt;
+        give_up_lease();
+        return NotOwner{};
+    }
+};
+
 } // namespace
 
 bool recognize(ClusterContext& cluster, HeldKey& held, KeyValue const& seen)
@@ -91,71 +148,34 @@ Failure doubt(ClusterContext const& cluster, std::string const& key, char const*
 // Moves the key in a transaction that binds it to the lease if it has not changed since; otherwise it reads the key.
 store::Request<RenewReply> move_to_new_lease(ClusterPtr cluster, RenewRequest request, bool awaited)
 {
-    auto const& claim = *request.claim;
-    auto& held = held_key_of(claim);
-    auto const key = entry_of(claim);
     Sender const sender{.line = awaited ? Line::renewals : Line::later_steps};
     auto new_lease = grant(cluster, request.lifetime(), request.not_after, sender);
-    auto const lease = co_await new_lease;
-
-    auto const forget_successor = [&] {
-        std::erase_if(held.successors, [&](auto const& successor) { return successor.lease == lease; });
-    };
-    // no key has the lease
-    auto const give_up_lease = [&] {
-        forget_successor();
-        if (!lease->revoked)
-            cluster->leases->discard(lease);
-    };
+    auto lease = co_await new_lease;
+    Move move{*cluster, request, awaited, std::move(lease)};
     for (;;) {
         // Another move has superseded this one. Or the earlier lease was renewed after the grant of this one, and the
         // holder relies on that; with such slow grants the next move can wait.
-        bool const too_short = end_of(*lease, claim) < held.promised;
+        bool const too_short = end_of(*move.lease, *request.claim) < move.held.promised;
         if (too_short)
-            held.next_move = cluster->runtime().now() + request.ttl;
-        if (too_short || lease->revoked) {
-            give_up_lease();
-            co_return doubt(*cluster, key, "another renewal has overtaken this one");
-        }
-        auto put = send(cluster->client, put_request(request, key, *lease, awaited));
-        held.successors.push_back({lease, held.modified});
+            move.held.next_move = cluster->runtime().now() + request.ttl;
+        if (too_short || move.lease->revoked)
+            co_return move.fail("another renewal has overtaken this one");
+        auto put = send(cluster->client, put_request(request, move.key, *move.lease, awaited));
+        move.held.successors.push_back({move.lease, move.held.modified});
         auto outcome = co_await put;
 
-        auto reply = read_reply(std::move(outcome), cluster->where(), key, parse_transaction);
+        auto reply = read_reply(std::move(outcome), cluster->where(), move.key, parse_transaction);
         auto const* const moved = std::get_if<TransactionReply>(&reply);
         if (moved == nullptr || (!moved->succeeded && moved->reads.size() != 1)) {
             auto failed =
-                moved == nullptr ? std::get<Failure>(std::move(reply)) : malformed_reply(cluster->where(), key);
+                moved == nullptr ? std::get<Failure>(std::move(reply)) : malformed_reply(cluster->where(), move.key);
             if (!failed.may_take_effect())
-                give_up_lease();
+                move.give_up_lease();
             co_return failed;
         }
         cluster->leases->note(moved->header);
-        auto const revision = moved->header.revision;
-        if (moved->succeeded && revision < held.modified) {
-            // a later move of the key was answered earlier
-            give_up_lease();
-            co_return doubt(*cluster, key, "another renewal has overtaken this one");
-        }
-        if (moved->succeeded) {
-            if (held.lease != lease)
-                adopt(*cluster, held, lease, revision);
-            Renewed const renewed{usable_ttl(request.ttl, claim.reuse_after, lease->granted), lease->since};
-            if (awaited)
-                held.promised = std::max(held.promised, renewed.since + renewed.ttl);
-            co_return renewed;
-        }
-        // An earlier request whose answer was lost may have moved the key.
-        forget_successor();
-        auto const& seen = moved->reads.front().found;
-        if (!seen.empty() && seen.front().mod_revision < held.modified) {
-            give_up_lease();
-            co_return doubt(*cluster, key, "what was read is older than what is known of the key");
-        }
-        if (seen.empty() || !recognize(*cluster, held, seen.front())) {
-            give_up_lease();
-            co_return NotOwner{};
-        }
+        if (auto judged = move.judge(*moved))
+            co_return std::move(*judged);
     }
 }
 
