@@ -270,7 +270,9 @@ if(TENURE_ZOOKEEPER)
       store/zookeeper/claim.cpp
       store/zookeeper/diagnose.cpp
       store/zookeeper/inspect.cpp
+      store/zookeeper/inspect_shares.cpp
       store/zookeeper/list.cpp
+      store/zookeeper/place_line.cpp
       store/zookeeper/release.cpp
       store/zookeeper/renew.cpp
       store/zookeeper/shares.cpp

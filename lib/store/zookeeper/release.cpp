@@ -66,6 +66,21 @@ std::optional<ReleaseReply> reply_to(Ensemble const& ensemble, OwnedNode const& 
     return failure(ensemble, node, removed);
 }
 
+/** Finds the name of a place whose creation was not answered. Otherwise the reply to its removal. */
+store::Request<std::optional<ReleaseReply>> find_name(EnsemblePtr ensemble, OwnedNodePtr node)
+{
+    auto search = find_place(node->session, node->path);
+    auto const found = co_await search;
+    if (found.code == ZNONODE) {
+        ensemble->registry().remove(*node);
+        co_return NotOwner{};
+    }
+    if (found.code != ZOK)
+        co_return not_written(failure(*ensemble, *node, found));
+    node->path = found.path;
+    co_return std::nullopt;
+}
+
 } // namespace
 
 store::Request<ReleaseReply> remove_in_steps(EnsemblePtr ensemble, OwnedNodePtr node, Instant not_after)
@@ -87,15 +102,10 @@ store::Request<ReleaseReply> remove_in_steps(EnsemblePtr ensemble, OwnedNodePtr 
                 co_return *why;
         }
         if (node->unnamed()) {
-            auto search = find_place(node->session, node->path);
-            auto const found = co_await search;
-            if (found.code == ZNONODE) {
-                ensemble->registry().remove(*node);
-                co_return NotOwner{};
-            }
-            if (found.code != ZOK)
-                co_return not_written(failure(*ensemble, *node, found));
-            node->path = found.path;
+            auto search = as_step(find_name(ensemble, node));
+            auto reply = co_await search;
+            if (reply)
+                co_return std::move(*reply);
         }
         NodeRegistry::Condition condition{node->generation_version, node->range->shares ? 0 : claimed_version};
         if (read_first || !is_known(*node)) {

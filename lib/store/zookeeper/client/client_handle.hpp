@@ -115,6 +115,9 @@ private:
 
     private:
         struct Callbacks;
+
+        /** Submits its transaction: a claim, or a change on condition of the generation. */
+        [[nodiscard]] int submit_transaction(zhandle_t* handle, ACL_vector const* acl);
     };
     struct Callbacks;
 

@@ -88,6 +88,32 @@ struct ClientHandle::Pending::Callbacks {
     }
 };
 
+int ClientHandle::Pending::submit_transaction(zhandle_t* handle, ACL_vector const* acl)
+{
+    using Kind = Request::Kind;
+    auto const* const path = request.path.c_str();
+    auto const* const data = request.data.data();
+    auto const size = static_cast<int>(request.data.size());
+    auto const* const of_generation = request.generation.c_str();
+    if (request.kind == Kind::claim) {
+        parts = 3;
+        generation_part = 2;
+        ::zoo_create_op_init(&operations[0], path, "", 0, acl, ZOO_EPHEMERAL, nullptr, 0);
+        ::zoo_set_op_init(&operations[1], path, data, size, claimed_version - 1, &node);
+        ::zoo_set_op_init(&operations[2], of_generation, "", 0, any_version, &generation);
+    } else {
+        parts = 2;
+        generation_part = 0;
+        ::zoo_check_op_init(&operations[0], of_generation, *request.generation_version);
+        if (request.kind == Kind::set)
+            ::zoo_set_op_init(&operations[1], path, data, size, request.version, nullptr);
+        else
+            ::zoo_delete_op_init(&operations[1], path, request.version);
+    }
+    return ::zoo_amulti(
+        handle, static_cast<int>(parts), operations.data(), results.data(), &Callbacks::on_transaction, this);
+}
+
 int ClientHandle::Pending::submit(zhandle_t* handle, ACL_vector const* acl)
 {
     using Kind = Request::Kind;
@@ -96,14 +122,6 @@ int ClientHandle::Pending::submit(zhandle_t* handle, ACL_vector const* acl)
     auto const size = static_cast<int>(request.data.size());
     auto const create = [&](int mode) {
         return ::zoo_acreate2(handle, path, data, size, acl, mode, &Callbacks::on_created, this);
-    };
-    auto const check_generation = [&] {
-        generation_part = 0;
-        ::zoo_check_op_init(&operations[0], request.generation.c_str(), *request.generation_version);
-    };
-    auto const transact = [&](int count) {
-        parts = static_cast<std::size_t>(count);
-        return ::zoo_amulti(handle, count, operations.data(), results.data(), &Callbacks::on_transaction, this);
     };
     switch (request.kind) {
     case Kind::create_place:
@@ -119,24 +137,14 @@ int ClientHandle::Pending::submit(zhandle_t* handle, ACL_vector const* acl)
     case Kind::children:
         return ::zoo_aget_children(handle, path, request.watch ? 1 : 0, &Callbacks::on_children, this);
     case Kind::claim:
-        generation_part = 2;
-        ::zoo_create_op_init(&operations[0], path, "", 0, acl, ZOO_EPHEMERAL, nullptr, 0);
-        ::zoo_set_op_init(&operations[1], path, data, size, claimed_version - 1, &node);
-        ::zoo_set_op_init(&operations[2], request.generation.c_str(), "", 0, any_version, &generation);
-        return transact(3);
+        return submit_transaction(handle, acl);
     case Kind::set:
-        if (request.generation_version) {
-            check_generation();
-            ::zoo_set_op_init(&operations[1], path, data, size, request.version, nullptr);
-            return transact(2);
-        }
+        if (request.generation_version)
+            return submit_transaction(handle, acl);
         return ::zoo_aset(handle, path, data, size, request.version, &Callbacks::on_stat, this);
     case Kind::remove:
-        if (request.generation_version) {
-            check_generation();
-            ::zoo_delete_op_init(&operations[1], path, request.version);
-            return transact(2);
-        }
+        if (request.generation_version)
+            return submit_transaction(handle, acl);
         return ::zoo_adelete(handle, path, request.version, &Callbacks::on_void, this);
     case Kind::check:
         ::zoo_check_op_init(&operations[0], path, any_version);
