@@ -216,10 +216,10 @@ void ShardMember::renew()
     if (ended_)
         return;
     bool const outage = now() < around_.outage_until;
-    for (auto const& [id, lease] : leases_)
-        if (lease.renews)
+    for (auto const& held : leases_)
+        if (held.second.renews)
             ask(
-                [this, id = id, sent = now()] {
+                [this, id = held.first, sent = now()] {
                     bool const kept = around_.members.renew(id) || around_.shards.renew(id);
                     reply([this, id, sent, kept] {
                         auto const lease = leases_.find(id);
