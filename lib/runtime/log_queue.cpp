@@ -60,12 +60,12 @@ public:
         if (held_)
             mutex_.unlock();
     }
-    /** The lock anew: its owner may be a thread that the child does not have. */
     void begin_child() noexcept
     {
-        std::construct_at(&mutex_);
-        if (inside_)
-            mutex_.lock();
+        if (held_)
+            mutex_.unlock();
+        else if (!inside_)
+            std::construct_at(&mutex_); // its owner is a thread that the child does not have
     }
 
 private:
