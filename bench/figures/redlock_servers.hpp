@@ -29,6 +29,7 @@ public:
     [[nodiscard]] std::vector<std::uint16_t> ports() const
     {
         std::vector<std::uint16_t> all;
+        all.reserve(all_.size());
         for (auto const& server : all_)
             all.push_back(server->port());
         return all;

@@ -88,8 +88,8 @@ void ServerProgram::become(std::vector<std::string> const& arguments) const
     pin(bench::Place::same);
     auto const log = directory_ / "log";
     int const output = ::open(log.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
-    ::dup2(output, STDOUT_FILENO);
-    ::dup2(output, STDERR_FILENO);
+    if (output < 0 || ::dup2(output, STDOUT_FILENO) < 0 || ::dup2(output, STDERR_FILENO) < 0)
+        ::_exit(126);
     std::vector<char*> words;
     for (auto const& argument : arguments)
         words.push_back(const_cast<char*>(argument.c_str()));
