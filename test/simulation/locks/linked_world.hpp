@@ -20,15 +20,17 @@ namespace tenure::simulation
  *  passes; the checker looks after every event. */
 class LinkedWorld
 {
+public:
+    LinkedWorld(LinkedWorld const&) = delete;
+    LinkedWorld& operator=(LinkedWorld const&) = delete;
+
 protected:
     LinkedWorld(std::uint64_t seed, std::uint64_t purpose)
         : seed_(seed)
         , random_(seed, purpose)
     {
     }
-    LinkedWorld(LinkedWorld const&) = delete;
-    LinkedWorld& operator=(LinkedWorld const&) = delete;
-    virtual ~LinkedWorld() = default;
+    ~LinkedWorld() = default;
 
     /** One random event. */
     virtual void operate() = 0;
