@@ -6,6 +6,7 @@
     deployment.py schemas SOURCE_DIR            the manifests of Kubernetes and Compose; needs packages from PyPI
     deployment.py dashboard SOURCE_DIR          tenure.json is what dashboard.py writes; needs a package from PyPI
 """
+import json
 import os
 import re
 import shlex
@@ -158,11 +159,16 @@ def schemas(source):
         raise AssertionError("the validator accepts a field that does not exist")
 
     text = (source / "deploy/compose/compose.yaml").read_text()
-    compose = compose_spec.PyCompose.from_yaml(text)
+
+    def parse(text):
+        # merged first: the validator has no merge keys, as Compose has
+        return compose_spec.PyCompose.from_yaml(json.dumps(yaml.safe_load(text)))
+
+    compose = parse(text)
     compose.validate()
     print(f"compose.yaml: {', '.join(compose.to_dict()['services'])}")
     try:
-        compose_spec.PyCompose.from_yaml(text.replace("restart: always", "restart: sometimes"))
+        parse(text.replace("restart: always", "restart: sometimes"))
     except Exception as refusal:
         print(f"and a value that does not exist is refused: {refusal}")
     else:

@@ -7,6 +7,7 @@
 #include <tenure/stores/credentials.hpp>
 #include <tenure/stores/endpoint.hpp>
 #include <tenure/stores/lock_layout.hpp>
+#include <tenure/stores/tls_config.hpp>
 
 #include <chrono>
 #include <string>
