@@ -215,7 +215,7 @@ TEST_CASE("a key has at most 1,024 places", "[shares]")
     Sharing const store;
     if (!store.test.subject->many_places_are_quick())
         SKIP("each claim reads all places of its key");
-    // under a sanitizer, where claims read all places
+    // enough for a store under a sanitizer, where each claim may read every place
     constexpr std::chrono::minutes slow{1};
     std::vector<ClaimRequest> requests;
     for (unsigned number = 1; number <= 1024; ++number) {

@@ -2,7 +2,7 @@
 # Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 """Checks that each public header includes what declares the types that it names: headers.py [REPOSITORY]
 
-The full tier compiles each header alone. This takes no compiler, and finds most of the same at once."""
+The full tier compiles each header alone. This check needs no compiler, and finds most of the same mistakes."""
 import re
 import sys
 from pathlib import Path

@@ -161,7 +161,7 @@ def schemas(source):
     text = (source / "deploy/compose/compose.yaml").read_text()
 
     def parse(text):
-        # merged first: the validator has no merge keys, as Compose has
+        # merged first: Compose knows merge keys, but the validator does not
         return compose_spec.PyCompose.from_yaml(json.dumps(yaml.safe_load(text)))
 
     compose = parse(text)

@@ -224,7 +224,7 @@ void ShareWorld::finish()
     for (auto const* const key : keys)
         for (auto const& place : book_.line(key))
             expect(std::ranges::find(calm, place.process) == calm.end(), "S23: a place is left behind");
-    // the book notes a lapse when it is asked
+    // the book finds a lapse only when it is read
     for (auto left = ttl_; left > 0ms; left -= 250ms) {
         pass(250ms);
         for (auto const* const key : keys)
