@@ -37,7 +37,7 @@ public:
         asio::execution_context& query(asio::execution::context_t) const noexcept { return *context_; }
         static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept
         {
-            return asio::execution::blocking_t::never;
+            return asio::execution::blocking.never;
         }
         [[nodiscard]] Executor require(asio::execution::blocking_t::never_t) const noexcept { return *this; }
 

@@ -54,7 +54,7 @@ struct ScarceExecutor {
     {
         if (*throws)
             throw std::bad_alloc();
-        asio::require(context->get_executor(), asio::execution::blocking_t::never).execute(std::move(function));
+        asio::require(context->get_executor(), asio::execution::blocking.never).execute(std::move(function));
     }
     asio::execution_context& query(asio::execution::context_t) const noexcept { return *context; }
     static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept
@@ -158,8 +158,7 @@ TEST_CASE("a handler of its context enters the strand at once, unless it is take
 TEST_CASE("a strand of an executor that never blocks runs nothing within the call", "[strand]")
 {
     asio::io_context context;
-    Strand const strand{
-        asio::any_io_executor(asio::require(context.get_executor(), asio::execution::blocking_t::never))};
+    Strand const strand{asio::any_io_executor(asio::require(context.get_executor(), asio::execution::blocking.never))};
     bool called = false;
     asio::post(context, [&] {
         strand.execute([&] { called = true; });
@@ -282,11 +281,11 @@ TEST_CASE("the strand serves as an executor of Asio", "[strand]")
     CHECK(copy == loop.strand);
     CHECK(copy != Strand(asio::any_io_executor(loop.context.get_executor())));
     CHECK(&asio::query(copy, asio::execution::context) == &loop.context);
-    CHECK(asio::query(copy, asio::execution::blocking) == asio::execution::blocking_t::possibly);
-    auto const posting = asio::require(copy, asio::execution::blocking_t::never);
-    CHECK(asio::query(posting, asio::execution::blocking) == asio::execution::blocking_t::never);
+    CHECK(asio::query(copy, asio::execution::blocking) == asio::execution::blocking.possibly);
+    auto const posting = asio::require(copy, asio::execution::blocking.never);
+    CHECK(asio::query(posting, asio::execution::blocking) == asio::execution::blocking.never);
     CHECK(posting == copy);
-    CHECK(asio::require(posting, asio::execution::blocking_t::possibly) == copy);
+    CHECK(asio::require(posting, asio::execution::blocking.possibly) == copy);
 
     bool on_strand = false;
     asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Strand> timer(
