@@ -17,6 +17,9 @@
 namespace tenure::test
 {
 
+// the words of the seam and of the conformance suite, for all tests of this store
+using namespace backend;
+using namespace conformance;
 using namespace std::chrono_literals;
 
 /** A server with the schema, and a person there. */

@@ -10,8 +10,6 @@
 #include <vector>
 
 using namespace tenure;
-using namespace tenure::backend;
-using namespace tenure::conformance;
 using namespace tenure::test;
 
 namespace

@@ -11,8 +11,6 @@
 #include <vector>
 
 using namespace tenure;
-using namespace tenure::backend;
-using namespace tenure::conformance;
 using namespace tenure::test;
 
 TEST_CASE("waiters behind a pooler poll, unless the server itself is named", "[postgresql]")

@@ -10,8 +10,6 @@
 #include <string>
 
 using namespace tenure;
-using namespace tenure::backend;
-using namespace tenure::conformance;
 using namespace tenure::test;
 using Catch::Matchers::ContainsSubstring;
 

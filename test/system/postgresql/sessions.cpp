@@ -27,8 +27,6 @@
 namespace asio = boost::asio;
 
 using namespace tenure;
-using namespace tenure::backend;
-using namespace tenure::conformance;
 using namespace tenure::test;
 using Catch::Matchers::ContainsSubstring;
 
