@@ -10,7 +10,8 @@ namespace tenure::engine
 namespace
 {
 
-constexpr Clock::duration first_backoff = milliseconds{20};
+/// for any ttl
+constexpr Clock::duration shortest_pause = milliseconds{20};
 
 /** A fraction in [0, 1) in steps of 1/1024. Distributions of the standard library differ between libraries. */
 Clock::duration fraction_of(Clock::duration whole, std::uint64_t random) noexcept
@@ -187,11 +188,12 @@ LeaseMachine::Step LeaseMachine::failed(AttemptId id, bool may_take_effect, Inst
     if (terms_.cancel_when == CancelWhen::first_failed_renewal)
         return fire(CancelReason::first_failed_renewal);
     if (terms_.renewal == Renewal::automatic) {
-        // at once after the first failure, then with growing pauses, but at least a dozen times per ttl
+        // at once after the first failure, then after ttl/96, with pauses that double to ttl/12: a store that is away
+        // for long gets few requests, for any ttl
+        auto const first = std::max(shortest_pause, Clock::duration(ttl_) / 96);
+        auto const longest = std::max(shortest_pause, Clock::duration(ttl_) / 12);
         auto const doublings = std::min(failures_, 10U);
-        auto const longest = std::max<Clock::duration>(first_backoff, Clock::duration(ttl_) / 12);
-        auto const backoff =
-            failures_ == 0 ? Clock::duration::zero() : std::min(longest, first_backoff * (1 << doublings) / 2);
+        auto const backoff = failures_ == 0 ? Clock::duration::zero() : std::min(longest, first * (1 << doublings) / 2);
         next_renewal_ = std::min(next_renewal_, in_time(now + backoff + fraction_of(backoff / 2, random), now));
     }
     ++failures_;

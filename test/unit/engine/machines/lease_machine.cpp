@@ -119,6 +119,33 @@ TEST_CASE("a renewal that keeps failing is asked a last time before the token is
     }
 }
 
+TEST_CASE("a store that is away for a fifth of the ttl gets at most seven renewals of a lease")
+{
+    for (milliseconds const ttl : {2s, 20s, 120s})
+        for (std::uint64_t random = 0; random < 1024; random += 31) {
+            CAPTURE(ttl, random);
+            auto machine = held(terms_of(ttl));
+            auto const begin = granted_at + ttl / 3;
+            auto const back = begin + Clock::duration(ttl) / 5;
+            auto renewals = 0;
+            auto recovered = Instant::max();
+            for (auto now = begin; recovered == Instant::max();) {
+                auto step = machine.tick(now, no_slack);
+                REQUIRE(step.fire == CancelReason::none);
+                if (step.renew != 0 && now >= back)
+                    recovered = now;
+                else if (step.renew != 0) {
+                    ++renewals;
+                    step = machine.failed(step.renew, false, now, random);
+                }
+                now = std::max(step.wake_at, now);
+            }
+            CHECK(renewals >= 4);
+            CHECK(renewals <= 7);
+            CHECK(recovered - back <= Clock::duration(ttl) / 8);
+        }
+}
+
 TEST_CASE("an unanswered renewal is repeated when a new connection works, and not by time")
 {
     auto machine = held(terms_of(3s));
