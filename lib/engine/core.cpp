@@ -35,9 +35,9 @@ Core::Core(
     , capabilities_(backend_->capabilities())
     , store_log_(runtime_, backend_->describe())
     , events_(std::move(on_event), std::move(event_context), store_log_.store(), counters_.events_dropped)
-    , lines_(std::make_shared<LeaseLines>(runtime_, store_log_, [this] { return busy(); }))
-    , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, store_log_, *lines_, events_))
-    , releases_(std::make_shared<ReleaseQueue>(runtime_, backend_, counters_, store_log_, *lines_))
+    , lines_(runtime_, store_log_, [this] { return busy(); })
+    , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, store_log_, lines_, events_))
+    , releases_(std::make_shared<ReleaseQueue>(runtime_, backend_, counters_, store_log_, lines_))
     , queues_(runtime_, backend_)
     , places_(runtime_, backend_)
 {
@@ -76,7 +76,7 @@ void Core::add(std::shared_ptr<Acquisition> acquisition)
     added.position_ = acquisitions_.insert(acquisitions_.end(), std::move(acquisition));
     add_one(counters_.waiting);
     add_one(added.name_counters().waiting);
-    lines_->work_began();
+    lines_.work_began();
 }
 
 void Core::remove(Acquisition& acquisition)
@@ -84,7 +84,7 @@ void Core::remove(Acquisition& acquisition)
     take_one(counters_.waiting);
     take_one(acquisition.name_counters().waiting);
     acquisitions_.erase(acquisition.position_);
-    lines_->work_ended();
+    lines_.work_ended();
     if (closing_)
         close_soon();
 }
@@ -190,7 +190,7 @@ void Core::release_done(ReleaseQueue::Finished const& done)
         queues_.release_ends(std::get<Withdrawal>(done.request).range, true, true);
     }
     if (releases_->idle()) {
-        lines_->work_ended();
+        lines_.work_ended();
         close_if_idle();
     }
 }
@@ -312,7 +312,7 @@ void Core::close()
     end_followers();
     keeper_->close();
     releases_->close();
-    lines_->close();
+    lines_.close();
     store_log_.close();
     backend_->shutdown();
     notify_closed(held ? make_error_code(errc::timed_out) : error_code());
@@ -360,7 +360,7 @@ void Core::abandon() noexcept
             acquisition->abandon();
         releases_->close();
         keeper_->close();
-        lines_->close();
+        lines_.close();
         store_log_.close();
         backend_->shutdown();
         // drops them without calling their handlers

@@ -162,7 +162,7 @@ private:
     Counters counters_;
     StoreLog store_log_;
     Events events_;
-    std::shared_ptr<LeaseLines> lines_;
+    LeaseLines lines_;
     std::shared_ptr<Keeper> keeper_;
     std::shared_ptr<ReleaseQueue> releases_;
     WaitQueues queues_;

@@ -149,7 +149,7 @@ void LeaseLines::arm()
 {
     auto const when =
         std::ranges::min(causes_ | std::views::transform([](Cause const& one) { return one.schedule.due(); }));
-    timer_.by(when, weak_from_this(), &LeaseLines::log_due);
+    timer_.by(when, std::weak_ptr(self_), &LeaseLines::log_due);
 }
 
 void LeaseLines::log_due()

@@ -25,7 +25,7 @@ class StoreLog;
 /** Log lines about leases. One cause may concern thousands of leases: the first one is logged at once with its key, and
  *  the others together, with their number and five keys, at the times of RepeatSchedule. Everything runs on the strand.
  */
-class LeaseLines : public std::enable_shared_from_this<LeaseLines>
+class LeaseLines
 {
 public:
     /** @param busy  whether leases, acquisitions or releases are left. While none is, no timer is pending, because it
@@ -74,6 +74,8 @@ private:
     /// counted leases may wait without a timer
     bool holds_back_ = false;
     bool closed_ = false;
+    /// this object, for its timer: expires with it
+    std::shared_ptr<LeaseLines> self_{this, [](LeaseLines*) {}};
 };
 
 } // namespace tenure::engine

@@ -69,13 +69,13 @@ PlaceTurn* PlaceQueue::heir_of(PlaceTurn const& turn) const noexcept
     return waiting_[heads_];
 }
 
-void PlaceQueue::watch()
+void PlaceQueue::watch(std::shared_ptr<PlaceQueue> const& self)
 {
-    if (watch_)
+    if (self->watch_)
         return;
-    watch_ = backend_->watch(range_, WatchAs::waiter, [weak = weak_from_this()](WatchNews news) {
-        if (auto const self = weak.lock())
-            self->on_news(news);
+    self->watch_ = self->backend_->watch(self->range_, WatchAs::waiter, [weak = std::weak_ptr(self)](WatchNews news) {
+        if (auto const queue = weak.lock())
+            queue->on_news(news);
     });
 }
 
@@ -152,7 +152,7 @@ void PlaceTurn::found_held()
 {
     waits_ = true;
     if (notified_)
-        queue_->watch();
+        PlaceQueue::watch(queue_);
 }
 
 void PlaceTurn::end()

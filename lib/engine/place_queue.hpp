@@ -26,7 +26,7 @@ class PlaceTurn;
  *  in the store, which decides their order among all processes; the others queue, first come, first served.
  *
  *  Everything runs on the strand. */
-class PlaceQueue : public std::enable_shared_from_this<PlaceQueue>
+class PlaceQueue
 {
 public:
     PlaceQueue(KeyRangePtr range, Runtime& runtime, std::shared_ptr<Backend> backend);
@@ -39,7 +39,7 @@ public:
     [[nodiscard]] PlaceTurn* heir_of(PlaceTurn const& turn) const noexcept;
 
     /** Subscribes to messages, unless that was done before. */
-    void watch();
+    static void watch(std::shared_ptr<PlaceQueue> const& self);
     /** True if messages are expected, or not known to be missing. */
     [[nodiscard]] bool messages_come() const noexcept { return messages_come_; }
     [[nodiscard]] bool subscribed() const noexcept { return watch_ != nullptr; }

@@ -53,13 +53,13 @@ void WaitQueue::leave(Acquisition& acquisition)
         machine.no_head();
 }
 
-void WaitQueue::watch()
+void WaitQueue::watch(std::shared_ptr<WaitQueue> const& self)
 {
-    if (watch_)
+    if (self->watch_)
         return;
-    watch_ = backend_->watch(range_, WatchAs::waiter, [weak = weak_from_this()](WatchEvent event) {
-        if (auto self = weak.lock())
-            self->on_event(event);
+    self->watch_ = self->backend_->watch(self->range_, WatchAs::waiter, [weak = std::weak_ptr(self)](WatchEvent event) {
+        if (auto const queue = weak.lock())
+            queue->on_event(event);
     });
 }
 
@@ -196,7 +196,7 @@ std::optional<Instant> Turn::found_held(Instant sent)
     if (!queue_->is_head(waiter_))
         return Instant::max();
     if (notified_)
-        queue_->watch();
+        WaitQueue::watch(queue_);
     return lines_up_ && queue_->machine.named_since(sent) ? std::optional(at_once) : std::nullopt;
 }
 

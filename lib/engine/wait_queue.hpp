@@ -29,7 +29,7 @@ class Acquisition;
  *  machine decides when the head claims.
  *
  *  Correctness never depends on it: the store decides every claim. Everything runs on the strand. */
-class WaitQueue : public std::enable_shared_from_this<WaitQueue>
+class WaitQueue
 {
 public:
     WaitQueue(
@@ -50,7 +50,7 @@ public:
     void leave(Acquisition& acquisition);
 
     /** Subscribes to notifications, unless that was done or tried before. */
-    void watch();
+    static void watch(std::shared_ptr<WaitQueue> const& self);
 
     void carry_out(TurnMachine::Step const& step);
 

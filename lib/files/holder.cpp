@@ -65,7 +65,7 @@ void OwnHolder::grow()
     cells_.resize(want);
 }
 
-std::shared_ptr<Tenancy> OwnHolder::take(BootTime until, BootTime now)
+Tenancy OwnHolder::take(BootTime until, BootTime now)
 {
     // An unreleased claim has its cell until its end, and not longer.
     auto const is_used = [&](Cell const& cell) { return cell.claim != 0 && now < cell.until; };
@@ -81,7 +81,7 @@ std::shared_ptr<Tenancy> OwnHolder::take(BootTime until, BootTime now)
     seal(cell);
     file.write(cell_at(next_), cell);
     cells_[next_] = cell;
-    return std::make_shared<Tenancy>(Tenancy{shared_from_this(), next_, ++last_claim_});
+    return {nullptr, next_, ++last_claim_};
 }
 
 std::optional<BootTime> OwnHolder::until(std::uint32_t cell, std::uint64_t claim) const noexcept

@@ -87,13 +87,13 @@ struct Tenancy {
 
 /** The holder file of this process. Only this object writes it, so it knows the cells without reading. It lives as long
  *  as a tenancy refers to it. All functions may throw std::system_error. */
-class OwnHolder : public std::enable_shared_from_this<OwnHolder>
+class OwnHolder
 {
 public:
     OwnHolder(HolderFolders const& folders, Runtime& runtime);
 
-    /** Takes a free cell and writes it. */
-    [[nodiscard]] std::shared_ptr<Tenancy> take(BootTime until, BootTime now);
+    /** Takes a free cell and writes it. The caller, who owns this object, adds it as holder. */
+    [[nodiscard]] Tenancy take(BootTime until, BootTime now);
     /** The end of a claim; unset if it has ended. */
     [[nodiscard]] std::optional<BootTime> until(std::uint32_t cell, std::uint64_t claim) const noexcept;
     struct Extension {

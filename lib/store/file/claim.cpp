@@ -169,7 +169,8 @@ std::shared_ptr<Tenancy> write_claim(
         throw Failure::refused(errc::store_refused, "the owner is longer than a record", true);
     // the cell first: no record ever names a cell that does not have its claim
     auto const until = later(look.now, request.lifetime());
-    auto tenancy = session.holder->take(until, look.now);
+    auto tenancy = std::make_shared<Tenancy>(session.holder->take(until, look.now));
+    tenancy->holder = session.holder;
     tenancy->slot = slot;
     record.claim = tenancy->claim;
     record.granted = look.now;

@@ -33,7 +33,7 @@ resp::Command as_renewal(resp::Command command)
 
 /** Renewals that share a script call: all of plain keys, or all of places. The call is composed when it is written: a
  *  lease that ended while the batch waited must not be written again. */
-class RenewalBatch final : public resp::LateCommand, public std::enable_shared_from_this<RenewalBatch>
+class RenewalBatch final : public resp::LateCommand
 {
 public:
     /// shared by all batches of a call
@@ -159,7 +159,7 @@ private:
     {
         server_->channel()->execute(
             as_renewal(resp::Command(shared_from_this())), Deadline(not_after()),
-            [self = shared_from_this()](Outcome&& outcome) { self->answered(outcome); });
+            [self = shared(*this)](Outcome&& outcome) { self->answered(outcome); });
     }
 
     void answered(Outcome const& outcome)
@@ -233,9 +233,9 @@ private:
         command.add(request.lifetime().count());
         // the lease may end while the command waits
         Deadline const until(request.not_after, Deadline::Mark(request.claim, &claim.mark));
-        server_->channel()->execute(
-            as_renewal(std::move(command)), until,
-            [self = shared_from_this()](Outcome&& outcome) { self->answered_natively(outcome); });
+        server_->channel()->execute(as_renewal(std::move(command)), until, [self = shared(*this)](Outcome&& outcome) {
+            self->answered_natively(outcome);
+        });
     }
 
     void answered_natively(Outcome const& outcome)

@@ -156,7 +156,7 @@ void Leases::give_back(LeasePtr lease)
         return;
     }
     if (!sweep_.pending())
-        sweep_.at(spare_until(*lease), weak_from_this(), &Leases::sweep);
+        sweep_.at(spare_until(*lease), std::weak_ptr(self_), &Leases::sweep);
     spares_[lease->seconds].push_back(std::move(lease));
 }
 
@@ -173,7 +173,7 @@ void Leases::sweep()
             return false;
         });
     if (next != Instant::max())
-        sweep_.at(next, weak_from_this(), &Leases::sweep);
+        sweep_.at(next, std::weak_ptr(self_), &Leases::sweep);
 }
 
 void Leases::discard(LeasePtr const& lease)

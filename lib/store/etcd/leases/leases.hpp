@@ -89,7 +89,7 @@ struct HeldKey {
 /** Makes leases, one per claim. The lease of a released claim serves the next claim: unchanged while it is young, and
  *  after a keep-alive up to half its ttl. After that, or if another leader was elected since its grant, it is revoked.
  */
-class Leases : public std::enable_shared_from_this<Leases>
+class Leases
 {
 public:
     using Taken = std::variant<LeasePtr, Failure>;
@@ -146,6 +146,8 @@ private:
     /// expired entries of `known_` are erased at this size
     std::size_t prune_at_ = 64;
     Timer sweep_;
+    /// this object, for its timer: expires with it
+    std::shared_ptr<Leases> self_{this, [](Leases*) {}};
 };
 
 } // namespace tenure::etcd

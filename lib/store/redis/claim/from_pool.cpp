@@ -19,7 +19,7 @@ namespace tenure::redis
 namespace
 {
 
-class PoolClaim final : public resp::LateCommand, public std::enable_shared_from_this<PoolClaim>
+class PoolClaim final : public resp::LateCommand
 {
 public:
     PoolClaim(ServerPtr server, PendingClaims claims, OneShot<void()> answered)
@@ -36,7 +36,7 @@ public:
         command.set_urgency(attempt_.is_first() ? claims_.front().urgency : resp::Urgency::step);
         server_->channel()->execute(
             std::move(command), earliest_deadline(claims_),
-            [self = shared_from_this()](Outcome const& outcome) { self->answered(outcome); });
+            [self = shared(*this)](Outcome const& outcome) { self->answered(outcome); });
     }
 
     [[nodiscard]] std::optional<resp::Command> compose(Instant now) override

@@ -39,7 +39,7 @@ bool is_answer_to_set(resp::Value const& reply)
     return reply.is_ok() || reply.is_null() || reply.is_error();
 }
 
-class ClaimTransaction final : public resp::LateCommand, public std::enable_shared_from_this<ClaimTransaction>
+class ClaimTransaction final : public resp::LateCommand
 {
 public:
     ClaimTransaction(ServerPtr server, PendingClaims claims, OneShot<void()> answered)
@@ -55,7 +55,7 @@ public:
         command.set_urgency(claims_.front().urgency);
         server_->channel()->execute(
             std::move(command), earliest_deadline(claims_),
-            [self = shared_from_this()](Outcome&& outcome) { self->answered(std::move(outcome)); });
+            [self = shared(*this)](Outcome&& outcome) { self->answered(std::move(outcome)); });
     }
 
     [[nodiscard]] std::optional<resp::Command> compose(Instant now) override
@@ -219,8 +219,7 @@ private:
             std::ranges::min_element(claims_, {}, [](PendingClaim const& claim) { return claim.request.ttl; });
         auto const not_after = Deadline(outcome.since + shortest->request.ttl / 3).with_one_attempt();
         server_->channel()->execute(
-            std::move(draw), not_after,
-            [self = shared_from_this(), claimed = std::move(outcome)](Outcome&& drawn) mutable {
+            std::move(draw), not_after, [self = shared(*this), claimed = std::move(outcome)](Outcome&& drawn) mutable {
                 self->drawn_again(claimed, drawn);
             });
     }

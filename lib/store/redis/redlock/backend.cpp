@@ -40,7 +40,7 @@ public:
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        claims_->claim(std::move(request), std::move(handler));
+        Claims::claim(claims_, std::move(request), std::move(handler));
     }
 
     void renew(std::vector<RenewRequest> requests, RenewHandler handler) override

@@ -19,9 +19,10 @@ Claims::Claims(QuorumPtr quorum)
 {
 }
 
-void Claims::claim(ClaimRequest request, ReplyHandler<ClaimReply> handler)
+void Claims::claim(std::shared_ptr<Claims> const& self, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
-    if (auto const found = under_way_.find(request.owner); found != under_way_.end()) {
+    auto& under_way = self->under_way_;
+    if (auto const found = under_way.find(request.owner); found != under_way.end()) {
         // the claim may remove itself
         auto const earlier = found->second;
         if (earlier->join(handler))
@@ -29,9 +30,9 @@ void Claims::claim(ClaimRequest request, ReplyHandler<ClaimReply> handler)
         earlier->stop();
     }
     auto const candidacy =
-        std::make_shared<MajorityClaim>(quorum_, candidates_, weak_from_this(), std::move(request), std::move(handler));
-    under_way_.insert_or_assign(candidacy->owner(), candidacy);
-    window_->begin(candidacy->not_after(), [candidacy](auto&& turn) {
+        std::make_shared<MajorityClaim>(self->quorum_, self->candidates_, self, std::move(request), std::move(handler));
+    under_way.insert_or_assign(candidacy->owner(), candidacy);
+    self->window_->begin(candidacy->not_after(), [candidacy](auto&& turn) {
         if (auto* const failure = std::get_if<Failure>(&turn))
             candidacy->refuse(std::move(*failure));
         else

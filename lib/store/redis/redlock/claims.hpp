@@ -57,7 +57,7 @@ private:
 
 /** The pending claims of this process. As many vote at once as the servers decide soon; the others wait for their turn.
  *  On the strand. */
-class Claims : public std::enable_shared_from_this<Claims>
+class Claims
 {
 public:
     /// most claims that vote at once
@@ -69,7 +69,7 @@ public:
      *  Keys of a failed claim are given back; an answer with unknown effect says that some may be left. Do not reuse
      *  its owner, because that may still be pending. A second request of an owner during its claim gets the same
      *  answer. */
-    void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler);
+    static void claim(std::shared_ptr<Claims> const& self, ClaimRequest request, ReplyHandler<ClaimReply> handler);
 
     /** Stops the claim of an owner whose grant is being given back: it takes nothing more. */
     void stop(std::string_view owner);

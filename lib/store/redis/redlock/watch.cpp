@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 constexpr auto hint_grace = 5ms;
 
 /** The events of all nodes, as one watch of the quorum. */
-struct QuorumWatch : std::enable_shared_from_this<QuorumWatch> {
+struct QuorumWatch {
     QuorumWatch(QuorumPtr of, WatchHandler notify)
         : quorum(std::move(of))
         , handler(std::move(notify))
@@ -41,13 +41,8 @@ struct QuorumWatch : std::enable_shared_from_this<QuorumWatch> {
         grace.cancel();
     }
 
-    void heard(std::size_t node, WatchEvent event)
+    void changed(std::size_t node, WatchEvent event)
     {
-        // the servers keep no line for the quorum, so a key may be free for any of its waiters
-        if (event == WatchEvent::hint || event == WatchEvent::our_turn || event == WatchEvent::others_turn) {
-            hint(node);
-            return;
-        }
         last[node] = event;
         auto const in_force = count(WatchEvent::in_force);
         if (in_force >= quorum->majority() && reported != WatchEvent::in_force)
@@ -71,15 +66,6 @@ struct QuorumWatch : std::enable_shared_from_this<QuorumWatch> {
             call(event);
     }
 
-    void hint(std::size_t node)
-    {
-        hinted[node] = true;
-        if (static_cast<std::size_t>(std::ranges::count(hinted, true)) >= quorum->majority())
-            pass_on();
-        else if (!grace.pending())
-            grace.after(hint_grace, weak_from_this(), &QuorumWatch::pass_on);
-    }
-
     void pass_on()
     {
         grace.cancel();
@@ -100,6 +86,24 @@ struct QuorumWatch : std::enable_shared_from_this<QuorumWatch> {
     Timer grace;
 };
 
+void hint(std::shared_ptr<QuorumWatch> const& watch, std::size_t node)
+{
+    watch->hinted[node] = true;
+    if (static_cast<std::size_t>(std::ranges::count(watch->hinted, true)) >= watch->quorum->majority())
+        watch->pass_on();
+    else if (!watch->grace.pending())
+        watch->grace.after(hint_grace, std::weak_ptr(watch), &QuorumWatch::pass_on);
+}
+
+void heard(std::shared_ptr<QuorumWatch> const& watch, std::size_t node, WatchEvent event)
+{
+    // the servers keep no line for the quorum, so a key may be free for any of its waiters
+    if (event == WatchEvent::hint || event == WatchEvent::our_turn || event == WatchEvent::others_turn)
+        hint(watch, node);
+    else
+        watch->changed(node, event);
+}
+
 } // namespace
 
 std::unique_ptr<Watch> watch(QuorumPtr const& quorum, KeyRangePtr const& range, WatchHandler handler)
@@ -108,7 +112,7 @@ std::unique_ptr<Watch> watch(QuorumPtr const& quorum, KeyRangePtr const& range, 
     std::vector<std::shared_ptr<Watch>> watches;
     for (std::size_t node = 0; node < quorum->size(); ++node)
         watches.push_back(quorum->nodes()[node]->watch(
-            range, WatchAs::observer, [all, node](WatchEvent event) { all->heard(node, event); }));
+            range, WatchAs::observer, [all, node](WatchEvent event) { heard(all, node, event); }));
     return std::make_unique<store::EndingWatch>([all, watches = std::move(watches)] { all->end(); });
 }
 

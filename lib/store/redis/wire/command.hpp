@@ -173,7 +173,7 @@ enum class Urgency : std::uint8_t {
 class Command;
 
 /** Makes a command just before it is written, so that it contains only what is still wanted then. */
-class LateCommand
+class LateCommand : public std::enable_shared_from_this<LateCommand>
 {
 public:
     LateCommand() = default;
@@ -184,6 +184,14 @@ public:
     /** The command for what is still wanted; unset: nothing is. It is written at once, or after a redirect made again.
      *  Called on the strand; sends nothing and calls no handler. */
     [[nodiscard]] virtual std::optional<Command> compose(Instant now) = 0;
+
+protected:
+    /** A shared pointer to an object by itself. */
+    template <class Self>
+    [[nodiscard]] static std::shared_ptr<Self> shared(Self& self)
+    {
+        return std::static_pointer_cast<Self>(self.shared_from_this());
+    }
 };
 
 /** One command as an array of bulk strings, encoded while it is built. Or a whole transaction (see transaction.hpp),
