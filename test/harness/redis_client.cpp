@@ -216,10 +216,12 @@ void RedisClient::read_more()
     auto const got = ::recv(socket_, buffer, sizeof buffer, 0);
     if (got < 0 && errno == EINTR)
         return;
-    if (got <= 0)
-        throw std::runtime_error(
-            got == 0 ? "the test's own client: the server closed the connection"
-                     : "the test's own client: no reply in time");
+    if (got < 0 && errno == EAGAIN)
+        throw std::runtime_error("the test's own client: no reply in time");
+    if (got < 0)
+        throw std::system_error(errno, std::generic_category(), "the test's own client: the connection broke");
+    if (got == 0)
+        throw std::runtime_error("the test's own client: the server closed the connection");
     input_.append(buffer, static_cast<std::size_t>(got));
 }
 

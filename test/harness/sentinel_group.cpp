@@ -213,8 +213,12 @@ std::string SentinelGroup::what_is_missing()
                        fields["master-link-status"];
         }
     }
-    auto const connected = master().client().info("connected_slaves");
-    return connected == std::to_string(options_.replicas) ? "" : "the master has " + connected + " replicas";
+    try {
+        auto const connected = master().client().info("connected_slaves");
+        return connected == std::to_string(options_.replicas) ? "" : "the master has " + connected + " replicas";
+    } catch (std::exception const& error) {
+        return std::string("the master's answer: ") + error.what();
+    }
 }
 
 } // namespace tenure::test

@@ -186,7 +186,7 @@ public:
     [[nodiscard]] virtual std::optional<Command> compose(Instant now) = 0;
 
 protected:
-    /** A shared pointer to an object by itself. */
+    /** A shared pointer to `self`, the object that calls this. */
     template <class Self>
     [[nodiscard]] static std::shared_ptr<Self> shared(Self& self)
     {
