@@ -204,7 +204,7 @@ void Turn::answered(Waits place, ClaimReply const& reply)
 {
     if (std::holds_alternative<Granted>(reply) || std::holds_alternative<Unconfirmed>(reply)) {
         if (auto const queue = queues_.find(*range_))
-            queue->carry_out(queue->machine.granted(queue->is_head(waiter_)));
+            queue->carry_out(queue->machine.granted(place, queue->is_head(waiter_)));
     } else if (queue_ && std::holds_alternative<Busy>(reply)) {
         queue_->carry_out(queue_->machine.placed(queues_.now()));
     } else if (queue_) {

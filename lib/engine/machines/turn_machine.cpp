@@ -63,7 +63,8 @@ TurnMachine::Step TurnMachine::named(Head head, Instant now)
     // may also come before this news, because the two come on different ways.
     bool const just_placed = placed_again_ && now < grace_.over_at(*placed_again_, 0);
     place_may_stay_ = place_may_stay_ || head.asks || just_placed;
-    forget_place();
+    placed_ = false;
+    placed_again_.reset();
     // kept for the next head; a head with a pending claim asks again after the answer
     named_ = head.exists;
     if (!head.exists)
@@ -105,12 +106,6 @@ TurnMachine::Step TurnMachine::placed(Instant now) noexcept
     return {.leave_line = !lines_up()};
 }
 
-void TurnMachine::forget_place() noexcept
-{
-    placed_ = false;
-    placed_again_.reset();
-}
-
 void TurnMachine::found_held(Instant sent) noexcept
 {
     if (freed_at_ && *freed_at_ <= sent)
@@ -126,10 +121,11 @@ bool TurnMachine::named_since(Instant sent) noexcept
     return true;
 }
 
-TurnMachine::Step TurnMachine::granted(bool to_head)
+TurnMachine::Step TurnMachine::granted(backend::Waits place, bool to_head)
 {
     named_ = false;
-    forget_place();
+    placed_ = place != backend::Waits::in_front;
+    placed_again_.reset();
     // The removed name also stood for the head, which claims again and joins the line again.
     return to_head ? Step{} : Step{.claim_at = at_once};
 }

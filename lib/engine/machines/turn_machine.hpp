@@ -43,7 +43,8 @@ private:
  *  8. For two seconds after that, a new acquisition waits a grace for the pending releases of this process.
  *  9. A grant takes the store out of the line, so the head claims again if another waiter got the key.
  * 10. A place may stay behind if a waiter gives up while others wait, or the store is named while a claim is pending,
- *      or less than a grace after a claim found it in line again.
+ *      or less than a grace after a claim took a place that was not the named one: it found an earlier one, or a claim
+ *      that had not waited for its name was granted before.
  * 11. A new head claims at once, or at the end of the grace. */
 class TurnMachine
 {
@@ -95,8 +96,8 @@ public:
     void found_held(Instant sent) noexcept;
     /** True if the store was named after this instant, while the head's first claim was pending. */
     [[nodiscard]] bool named_since(Instant sent) noexcept;
-    /** A claim with a place was granted. */
-    [[nodiscard]] Step granted(bool to_head);
+    /** A claim with this place was granted. */
+    [[nodiscard]] Step granted(backend::Waits place, bool to_head);
     /** A claim from before the wait queue has put the store into the line. */
     void stands_in_line() noexcept { lined_up_ = true; }
     /** A waiter gave up, or its claim reached the store late. */
@@ -129,8 +130,6 @@ private:
     /** A release was notified. */
     void note_release(Head head, Instant now) noexcept;
     [[nodiscard]] Step named(Head head, Instant now);
-    /** The store is no longer in line for earlier claims. */
-    void forget_place() noexcept;
 
     bool keeps_line_;
     /// shared by all ranges of the store
@@ -141,8 +140,10 @@ private:
     bool lined_up_ = false;
     /// see rule 10
     bool place_may_stay_ = false;
-    /// a claim has found all keys held since the last name or grant, and when the last one after it did
+    /// the next name may be that of an earlier place: a claim has found all keys held since the last name, or was
+    /// granted without waiting for it
     bool placed_ = false;
+    /// when a claim last found them held after that
     std::optional<Instant> placed_again_;
     /// a release named this store, and no claim was answered since
     bool named_ = false;

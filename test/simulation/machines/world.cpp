@@ -283,9 +283,9 @@ private:
             break;
         case 1: {
             bool const to_head = random_.chance(5000);
-            auto const step = machine_.granted(to_head);
+            auto const step = machine_.granted(place, to_head);
             named_ = false;
-            placed_ = 0;
+            placed_ = place == Waits::in_front ? 0 : 1;
             demand(to_head ? !step.claim_at : at_once(step.claim_at, now_), "rule 9 of turns: a grant");
             break;
         }

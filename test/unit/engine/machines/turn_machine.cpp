@@ -3,6 +3,7 @@
 #include "engine/machines/turn_machine.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -203,11 +204,11 @@ TEST_CASE("rule 9 of turns: after a grant to another waiter the head claims agai
     (void)turns.hear(backend::WatchEvent::our_turn, waiting);
     SECTION("to another waiter")
     {
-        CHECK(turns.machine.granted(false).claim_at == at_once);
+        CHECK(turns.machine.granted(backend::Waits::in_line, false).claim_at == at_once);
     }
     SECTION("to the head")
     {
-        CHECK_FALSE(turns.machine.granted(true).claim_at);
+        CHECK_FALSE(turns.machine.granted(backend::Waits::in_line, true).claim_at);
     }
     CHECK(turns.machine.next_place() == backend::Waits::in_line);
 }
@@ -248,13 +249,29 @@ TEST_CASE("rule 10 of turns: a place may stay if a waiter gives up, or the store
         (void)turns.hear(backend::WatchEvent::our_turn, waiting, 1ms);
         CHECK_FALSE(turns.machine.place_may_stay());
     }
-    SECTION("a grant takes the store out of the line")
+    SECTION("a grant in front takes the store out of the line")
     {
         (void)turns.machine.placed(turn_start);
         (void)turns.machine.placed(turn_start + 1ms);
-        (void)turns.machine.granted(true);
+        (void)turns.machine.granted(backend::Waits::in_front, true);
         (void)turns.machine.placed(turn_start + 2ms);
         (void)turns.hear(backend::WatchEvent::our_turn, waiting, 3ms);
+        CHECK_FALSE(turns.machine.place_may_stay());
+    }
+    SECTION("the name for which a granted claim had not waited comes after the next claim")
+    {
+        auto const place = GENERATE(backend::Waits::no, backend::Waits::in_line);
+        (void)turns.machine.placed(turn_start);
+        (void)turns.machine.granted(place, true);
+        (void)turns.machine.placed(turn_start + 1ms);
+        (void)turns.hear(backend::WatchEvent::our_turn, waiting, 10ms);
+        CHECK(turns.machine.place_may_stay());
+    }
+    SECTION("the news of that name took longer than a grace")
+    {
+        (void)turns.machine.granted(backend::Waits::in_line, true);
+        (void)turns.machine.placed(turn_start + 1ms);
+        (void)turns.hear(backend::WatchEvent::our_turn, waiting, 11ms);
         CHECK_FALSE(turns.machine.place_may_stay());
     }
     SECTION("named between claims")
