@@ -92,7 +92,7 @@ class OwnHolder
 public:
     OwnHolder(HolderFolders const& folders, Runtime& runtime);
 
-    /** Takes a free cell and writes it. The caller, who owns this object, adds it as holder. */
+    /** Takes a free cell and writes it. The caller, who owns this object, sets `Tenancy::holder`. */
     [[nodiscard]] Tenancy take(BootTime until, BootTime now);
     /** The end of a claim; unset if it has ended. */
     [[nodiscard]] std::optional<BootTime> until(std::uint32_t cell, std::uint64_t claim) const noexcept;

@@ -103,16 +103,20 @@ test::RedisServer* SentinelUnderAttack::wait_for_master(Attack& attack, test::Re
 void SentinelUnderAttack::wait_until_replica(Attack& attack, test::RedisServer const& server)
 {
     auto const limit = boottime_ns() + std::chrono::nanoseconds{30s}.count();
-    auto const is_replica = [&server] {
+    std::string last_error;
+    auto const is_replica = [&] {
         try {
             return server.client().info("role") == "slave";
-        } catch (std::exception const&) {
-            return false; // a sentinel that changes the role of a server ends the connections there
+        } catch (std::exception const& error) {
+            last_error = error.what(); // a sentinel that changes the role of a server ends the connections there
+            return false;
         }
     };
     while (!is_replica()) {
         if (boottime_ns() > limit)
-            throw std::runtime_error("the sentinels made no replica of the old master within 30 s");
+            throw std::runtime_error(
+                "the sentinels made no replica of the old master within 30 s" +
+                (last_error.empty() ? "" : ": " + last_error));
         attack.wait(50ms);
     }
 }

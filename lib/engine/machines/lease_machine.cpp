@@ -188,11 +188,11 @@ LeaseMachine::Step LeaseMachine::failed(AttemptId id, bool may_take_effect, Inst
     if (terms_.cancel_when == CancelWhen::first_failed_renewal)
         return fire(CancelReason::first_failed_renewal);
     if (terms_.renewal == Renewal::automatic) {
-        // at once after the first failure, then after ttl/96, with pauses that double to ttl/12: a store that is away
-        // for long gets few requests, for any ttl
+        // at once after the first failure, then after ttl/96, with pauses that double to ttl/12, but at least 20 ms: a
+        // store that is away for long gets few requests, for any ttl
         auto const first = std::max(shortest_pause, Clock::duration(ttl_) / 96);
         auto const longest = std::max(shortest_pause, Clock::duration(ttl_) / 12);
-        auto const doublings = std::min(failures_, 10U);
+        auto const doublings = std::min(failures_, 4U);
         auto const backoff = failures_ == 0 ? Clock::duration::zero() : std::min(longest, first * (1 << doublings) / 2);
         next_renewal_ = std::min(next_renewal_, in_time(now + backoff + fraction_of(backoff / 2, random), now));
     }

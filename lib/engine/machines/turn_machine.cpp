@@ -100,7 +100,7 @@ backend::Waits TurnMachine::next_place()
 
 TurnMachine::Step TurnMachine::placed(Instant now) noexcept
 {
-    // the first one has only taken the place of which the next news tells
+    // the first one has taken the place of which the next news tells, unless a grant came before its own news
     if (std::exchange(placed_, true))
         placed_again_ = now;
     return {.leave_line = !lines_up()};
@@ -123,8 +123,9 @@ bool TurnMachine::named_since(Instant sent) noexcept
 
 TurnMachine::Step TurnMachine::granted(backend::Waits place, bool to_head)
 {
+    // the news of a name that this claim had not waited for may be under way
+    placed_ = place == backend::Waits::in_line && !named_;
     named_ = false;
-    placed_ = place != backend::Waits::in_front;
     placed_again_.reset();
     // The removed name also stood for the head, which claims again and joins the line again.
     return to_head ? Step{} : Step{.claim_at = at_once};

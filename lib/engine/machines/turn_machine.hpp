@@ -43,8 +43,8 @@ private:
  *  8. For two seconds after that, a new acquisition waits a grace for the pending releases of this process.
  *  9. A grant takes the store out of the line, so the head claims again if another waiter got the key.
  * 10. A place may stay behind if a waiter gives up while others wait, or the store is named while a claim is pending,
- *      or less than a grace after a claim took a place that was not the named one: it found an earlier one, or a claim
- *      that had not waited for its name was granted before.
+ *      or less than a grace after a claim took a place that may not be the named one: an earlier claim had taken one,
+ *      or was granted without waiting for its name.
  * 11. A new head claims at once, or at the end of the grace. */
 class TurnMachine
 {
@@ -143,7 +143,7 @@ private:
     /// the next name may be that of an earlier place: a claim has found all keys held since the last name, or was
     /// granted without waiting for it
     bool placed_ = false;
-    /// when a claim last found them held after that
+    /// when the last claim after such a one found all keys held
     std::optional<Instant> placed_again_;
     /// a release named this store, and no claim was answered since
     bool named_ = false;

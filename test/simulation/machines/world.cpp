@@ -284,8 +284,8 @@ private:
         case 1: {
             bool const to_head = random_.chance(5000);
             auto const step = machine_.granted(place, to_head);
+            placed_ = place == Waits::in_line && !named_ ? 1 : 0;
             named_ = false;
-            placed_ = place == Waits::in_front ? 0 : 1;
             demand(to_head ? !step.claim_at : at_once(step.claim_at, now_), "rule 9 of turns: a grant");
             break;
         }
