@@ -16,20 +16,6 @@
 namespace tenure
 {
 
-namespace
-{
-
-/** A queued task. */
-struct Waiting {
-    OneShot<void()> task;
-    Waiting* next = nullptr;
-};
-
-/// sentinel: the strand is running and its queue is empty
-constinit Waiting nobody{};
-
-} // namespace
-
 /** State of a strand. The thread that replaces a null `newest_` owns the strand, and must leave it: by a turn that
  *  ends, or by a drain that is posted to the executor. */
 class Strand::State
@@ -70,37 +56,37 @@ public:
     }
 
     /** @returns true if the strand was free, and the caller owns it now */
-    [[nodiscard]] bool enqueue(OneShot<void()> task)
+    [[nodiscard]] bool enqueue(WaitingPtr function) noexcept
     {
-        auto* const waiting = new Waiting{std::move(task)};
+        auto* const waiting = function.release();
         auto* before = newest_.load(std::memory_order_relaxed);
         do
-            waiting->next = before == &nobody ? nullptr : before;
+            waiting->next_ = before == &nobody ? nullptr : before;
         while (!newest_.compare_exchange_weak(before, waiting, std::memory_order_acq_rel, std::memory_order_relaxed));
         return before == nullptr;
     }
 
     // -- for the owner of the strand --
 
-    /** Runs the waiting tasks. Later tasks wait for the next turn of the loop, which serves others as well. */
+    /** Runs the waiting functions. Later ones wait for the next turn of the loop, which serves others as well. */
     void run_waiting()
     {
         if (oldest_ == nullptr)
             collect();
-        // a task may fork, and the child must not run the waiting tasks
-        while (auto task = forked() ? nullptr : take_oldest())
-            task();
+        // a function may fork, and the child must not run the others
+        while (auto const oldest = forked() ? nullptr : take_oldest())
+            oldest->run();
     }
 
-    /** @returns false if tasks wait: the caller still owns the strand */
+    /** @returns false if functions wait: the caller still owns the strand */
     [[nodiscard]] bool try_leave() noexcept
     {
-        auto* none = &nobody;
+        Waiting* none = &nobody;
         return oldest_ == nullptr &&
                newest_.compare_exchange_strong(none, nullptr, std::memory_order_release, std::memory_order_relaxed);
     }
 
-    /** Leaves without running tasks. Destroyed tasks may enqueue more. */
+    /** Leaves without running functions. Destroyed ones may enqueue more. */
     void discard() noexcept
     {
         do {
@@ -112,6 +98,14 @@ public:
     }
 
 private:
+    /** Never runs. */
+    class Nobody final : public Waiting
+    {
+        void run() override {}
+    };
+    /// sentinel: the strand is running and its queue is empty
+    static constinit Nobody nobody;
+
     /** Null if that executor never runs a function at once. */
     static asio::io_context::executor_type const* blocking_loop(asio::any_io_executor const& executor) noexcept
     {
@@ -125,18 +119,17 @@ private:
     {
         auto* next = newest_.exchange(&nobody, std::memory_order_acquire);
         while (next != nullptr && next != &nobody) {
-            auto* const waiting = std::exchange(next, next->next);
-            waiting->next = std::exchange(oldest_, waiting);
+            auto* const waiting = std::exchange(next, next->next_);
+            waiting->next_ = std::exchange(oldest_, waiting);
         }
     }
 
-    [[nodiscard]] OneShot<void()> take_oldest() noexcept
+    [[nodiscard]] WaitingPtr take_oldest() noexcept
     {
-        auto const waiting = std::unique_ptr<Waiting>(oldest_);
-        if (waiting == nullptr)
-            return nullptr;
-        oldest_ = waiting->next;
-        return std::move(waiting->task);
+        WaitingPtr oldest(oldest_);
+        if (oldest != nullptr)
+            oldest_ = oldest->next_;
+        return oldest;
     }
 
     asio::any_io_executor const executor_;
@@ -147,11 +140,13 @@ private:
     /// thread of the store; it runs `executor_`, and owns the strand
     std::weak_ptr<OwnThread> const thread_;
     ForkMark fork_mark_;
-    /// null: the strand is free. Each task points to the previous one
+    /// null: the strand is free. Each function points to the previous one
     std::atomic<Waiting*> newest_{nullptr};
-    /// the tasks of this turn, in the order of their arrival
+    /// the functions of this turn, in the order of their arrival
     Waiting* oldest_ = nullptr;
 };
+
+constinit Strand::State::Nobody Strand::State::nobody;
 
 /** On the stack, while this thread is in the strand. */
 class Strand::Turn
@@ -287,13 +282,13 @@ asio::execution_context& Strand::query(asio::execution::context_t) const
     return asio::query(state_->executor(), asio::execution::context);
 }
 
-void Strand::enqueue(OneShot<void()> task, bool never_blocks) const
+void Strand::enqueue(WaitingPtr waiting, bool never_blocks) const
 {
-    // the task may be the only owner of this strand, and run on another thread before this returns
+    // the function may be the only owner of this strand, and run on another thread before this returns
     auto const state = state_;
     if (state->forked())
         return;
-    if (state->enqueue(std::move(task)))
+    if (state->enqueue(std::move(waiting)))
         state->hand_over(Drain(state), never_blocks);
 }
 

@@ -59,11 +59,11 @@ public:
             here();
         };
         if (never_blocks_ || !run_here(run, std::addressof(function)))
-            enqueue(OneShot<void()>(std::forward<Function>(function)), never_blocks_);
+            enqueue(make_waiting(std::forward<Function>(function)), never_blocks_);
     }
 
     /** Runs the task after the caller has returned. */
-    void post(OneShot<void()> task) const { enqueue(std::move(task), true); }
+    void post(OneShot<void()> task) const { enqueue(make_waiting(std::move(task)), true); }
 
     /** True if the calling thread runs a function of this strand. */
     [[nodiscard]] bool running_in_this_thread() const noexcept;
@@ -102,8 +102,43 @@ private:
     {
     }
 
+    /** A queued function: one allocation holds the function and its link. */
+    class Waiting
+    {
+    public:
+        constexpr Waiting() noexcept = default;
+        Waiting(Waiting const&) = delete;
+        Waiting& operator=(Waiting const&) = delete;
+        virtual ~Waiting() = default;
+        virtual void run() = 0;
+
+    private:
+        friend State;
+
+        Waiting* next_ = nullptr;
+    };
+    using WaitingPtr = std::unique_ptr<Waiting>;
+
+    template <class Function>
+    [[nodiscard]] static WaitingPtr make_waiting(Function&& function)
+    {
+        class Holder final : public Waiting
+        {
+        public:
+            explicit Holder(Function&& source)
+                : function_(std::forward<Function>(source))
+            {
+            }
+            void run() override { function_(); }
+
+        private:
+            std::decay_t<Function> function_;
+        };
+        return std::make_unique<Holder>(std::forward<Function>(function));
+    }
+
     [[nodiscard]] static StatePtr make_state(boost::asio::any_io_executor const& executor);
-    void enqueue(OneShot<void()> task, bool never_blocks) const;
+    void enqueue(WaitingPtr waiting, bool never_blocks) const;
     /** Calls the function if it may run inside this call. @returns false if it may not */
     [[nodiscard]] bool run_here(void (*function)(void const*), void const* argument) const;
 
