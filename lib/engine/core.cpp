@@ -73,7 +73,7 @@ void Core::start()
 void Core::add(std::shared_ptr<Acquisition> acquisition)
 {
     auto& added = *acquisition;
-    added.position_ = acquisitions_.insert(acquisitions_.end(), std::move(acquisition));
+    added.position_ = spare_.append(acquisitions_, std::move(acquisition));
     add_one(counters_.waiting);
     add_one(added.name_counters().waiting);
     lines_.work_began();
@@ -83,7 +83,7 @@ void Core::remove(Acquisition& acquisition)
 {
     take_one(counters_.waiting);
     take_one(acquisition.name_counters().waiting);
-    acquisitions_.erase(acquisition.position_);
+    spare_.take(acquisitions_, acquisition.position_);
     lines_.work_ended();
     if (closing_)
         close_soon();

@@ -15,6 +15,7 @@
 #include "runtime/fork_guard.hpp"
 #include "runtime/names.hpp"
 #include "runtime/own_thread.hpp"
+#include "runtime/spare_nodes.hpp"
 #include "runtime/timer.hpp"
 #include "store_log.hpp"
 #include "wait_queue.hpp"
@@ -169,6 +170,7 @@ private:
     PlaceQueues places_;
     /// pending acquisitions
     std::list<std::shared_ptr<Acquisition>> acquisitions_;
+    SpareNodes<std::shared_ptr<Acquisition>> spare_;
     /// number of unanswered claims
     std::size_t claims_ = 0;
     /// within a `ClaimsTogether`

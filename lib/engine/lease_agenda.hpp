@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/spare_nodes.hpp"
+
 #include <tenure/clock.hpp>
 
 #include <iterator>
@@ -47,9 +49,8 @@ public:
     {
         // before the group: without memory for the lease no empty group may stay
         Group one;
-        one.push_back(std::move(record));
         Place place;
-        place.entry_ = one.begin();
+        place.entry_ = spare_entries_.append(one, std::move(record));
         place.group_ = group_at(when);
         place.group_->second.splice(place.group_->second.end(), one);
         return place;
@@ -69,8 +70,7 @@ public:
 
     LeaseRecordPtr take(Place const& place) noexcept
     {
-        auto record = std::move(*place.entry_);
-        place.group_->second.erase(place.entry_);
+        auto record = spare_entries_.take(place.group_->second, place.entry_);
         if (place.group_->second.empty())
             remove(place.group_);
         return record;
@@ -118,6 +118,8 @@ private:
     Groups::iterator latest_ = groups_.end();
     /// node of the last group that became empty, reused so that a lease that comes and goes allocates nothing
     Groups::node_type spare_;
+    /// for the same reason
+    SpareNodes<LeaseRecordPtr> spare_entries_;
 };
 
 } // namespace tenure::engine

@@ -73,7 +73,7 @@ ReleaseQueue::PendingReleasePtr ReleaseQueue::make_item(OneShot<void(ReleaseOutc
 void ReleaseQueue::begin(Request request, std::chrono::milliseconds ttl, Instant now, PendingReleasePtr const& pending)
 {
     pending->request_ = std::move(request);
-    pending->position_ = pending_.insert(pending_.end(), pending);
+    pending->position_ = spare_.append(pending_, pending);
     bool const keeps = std::holds_alternative<Detachment>(pending->request_);
     carry_out(pending, pending->machine_.begin(ttl, keeps, now), now);
 }
@@ -163,7 +163,7 @@ void ReleaseQueue::answered(PendingReleasePtr const& pending, RequestKind kind, 
 void ReleaseQueue::finish(PendingReleasePtr const& pending, ReleaseOutcome outcome)
 {
     runtime_->cancel(std::exchange(pending->timer_, 0));
-    pending_.erase(pending->position_);
+    spare_.take(pending_, pending->position_);
     if (outcome == ReleaseOutcome::unconfirmed)
         log_unconfirmed(pending->request_);
     count(pending->request_, outcome);

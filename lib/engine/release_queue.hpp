@@ -4,6 +4,7 @@
 #include "completion.hpp"
 #include "engine/machines/release_machine.hpp"
 #include "runtime/names.hpp"
+#include "runtime/spare_nodes.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
@@ -125,6 +126,7 @@ private:
     /// releases that were sent; every eighth is timed, because a look at the clock is dear beside a release
     unsigned sent_ = 0;
     std::list<PendingReleasePtr> pending_;
+    SpareNodes<PendingReleasePtr> spare_;
     std::function<void(Finished const&)> done_;
 };
 
