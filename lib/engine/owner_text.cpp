@@ -3,6 +3,7 @@
 #include "owner_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <stdexcept>
@@ -71,17 +72,18 @@ std::string owner_prefix(std::string_view worker, std::string_view note)
 
 std::string make_owner(std::string_view prefix, std::chrono::sys_seconds claimed_at, OwnerDigits const& random)
 {
-    std::string owner;
-    owner.reserve(prefix.size() + most_digits_of_a_second + 1 + random_digits);
     // clamps clocks before 1970 or far in the future
     auto const second = std::clamp<std::int64_t>(claimed_at.time_since_epoch().count(), 0, 999'999'999'999);
-    owner.append(prefix).append(std::to_string(second)).push_back('/');
-    auto at = owner.size();
-    owner.resize(at + random_digits);
+    std::array<char, most_digits_of_a_second + 1 + random_digits> rest{};
+    auto* end = std::to_chars(rest.data(), rest.data() + rest.size(), second).ptr;
+    *end++ = '/';
     for (auto const byte : random) {
-        owner[at++] = hexadecimal[std::to_integer<unsigned>(byte) >> 4U];
-        owner[at++] = hexadecimal[std::to_integer<unsigned>(byte) & 0xfU];
+        *end++ = hexadecimal[std::to_integer<unsigned>(byte) >> 4U];
+        *end++ = hexadecimal[std::to_integer<unsigned>(byte) & 0xfU];
     }
+    std::string owner;
+    owner.reserve(prefix.size() + rest.size());
+    owner.append(prefix).append(rest.data(), static_cast<std::size_t>(end - rest.data()));
     return owner;
 }
 

@@ -2,6 +2,7 @@
 // Names of keys that belong to a range.
 #include "key_names.hpp"
 
+#include <algorithm>
 #include <memory>
 
 namespace tenure::redis
@@ -35,16 +36,13 @@ namespace
 /** Returns `{P}<name>`, or `P<name>` if P has a hash tag. */
 std::string beside(KeyRange const& range, std::string_view name)
 {
-    // built once per release, in one allocation
-    std::string key;
-    key.reserve(range.prefix.size() + 2 + name.size());
+    // built twice for each release, so by plain copies into one allocation
     bool const has_tag = has_hash_tag(range.prefix);
+    std::string key(range.prefix.size() + (has_tag ? 0 : 2) + name.size(), '{');
+    auto end = std::ranges::copy(range.prefix, key.begin() + (has_tag ? 0 : 1)).out;
     if (!has_tag)
-        key += '{';
-    key += range.prefix;
-    if (!has_tag)
-        key += '}';
-    key += name;
+        *end++ = '}';
+    std::ranges::copy(name, end);
     return key;
 }
 

@@ -205,7 +205,7 @@ void Releases::send_script(std::shared_ptr<Call> const& call)
             continue;
         if (call->ranges.empty() || prefix != claim.range->prefix) {
             prefix = claim.range->prefix;
-            sent.names.add(line_of(*claim.range)).add(watched_key_of(*claim.range));
+            sent.names.add_all(line_of(*claim.range), watched_key_of(*claim.range));
             call->ranges.push_back(0);
         }
         ++call->ranges.back();

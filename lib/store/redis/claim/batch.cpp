@@ -32,7 +32,7 @@ bool may_share_a_call(PendingClaim const& claim, PendingClaim const& other)
 
 } // namespace
 
-void Claims::add(ClaimRequest request, ReplyHandler<ClaimReply> handler)
+void Claims::add(ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
 {
     PendingClaim pending{std::move(request), std::move(handler)};
     if (take_place(*server_, pending))
@@ -43,7 +43,7 @@ void Claims::add(ClaimRequest request, ReplyHandler<ClaimReply> handler)
         });
 }
 
-void Claims::begin(PendingClaim pending)
+void Claims::begin(PendingClaim&& pending)
 {
     auto const& request = pending.request;
     auto const& range = *request.range;
@@ -65,7 +65,7 @@ void Claims::begin(PendingClaim pending)
     gather(*gathered, std::move(pending));
 }
 
-void Claims::gather(Gathered& gathered, PendingClaim pending)
+void Claims::gather(Gathered& gathered, PendingClaim&& pending)
 {
     // a vector, because a program claims from few pools at a time
     auto& groups = gathered.groups;
@@ -113,7 +113,7 @@ bool Claims::may_join(PendingClaims const& claims) const
     return claims.size() == 1 || server_->channel()->ready();
 }
 
-void Claims::send_alone(PendingClaim pending)
+void Claims::send_alone(PendingClaim&& pending)
 {
     PendingClaims alone;
     alone.push_back(std::move(pending));

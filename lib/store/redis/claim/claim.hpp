@@ -75,7 +75,7 @@ public:
     {
     }
 
-    void add(ClaimRequest request, ReplyHandler<ClaimReply> handler);
+    void add(ClaimRequest&& request, ReplyHandler<ClaimReply> handler);
 
 private:
     /** The claims of one turn, or of two. */
@@ -86,13 +86,13 @@ private:
         bool has_waited = false;
     };
 
-    void begin(PendingClaim pending);
-    void gather(Gathered& gathered, PendingClaim pending);
+    void begin(PendingClaim&& pending);
+    void gather(Gathered& gathered, PendingClaim&& pending);
     void flush_soon(std::shared_ptr<Gathered> gathered);
     void flush(Gathered& gathered);
     /// false: each claim is sent alone
     [[nodiscard]] bool may_join(PendingClaims const& claims) const;
-    void send_alone(PendingClaim pending);
+    void send_alone(PendingClaim&& pending);
     void send(PendingClaims claims);
 
     ServerPtr server_;
