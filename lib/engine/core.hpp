@@ -170,6 +170,7 @@ private:
     PlaceQueues places_;
     /// pending acquisitions
     std::list<std::shared_ptr<Acquisition>> acquisitions_;
+    /// nodes for them
     SpareNodes<std::shared_ptr<Acquisition>> spare_;
     /// number of unanswered claims
     std::size_t claims_ = 0;

@@ -126,6 +126,7 @@ private:
     /// releases that were sent; every eighth is timed, because a look at the clock is dear beside a release
     unsigned sent_ = 0;
     std::list<PendingReleasePtr> pending_;
+    /// nodes for them
     SpareNodes<PendingReleasePtr> spare_;
     std::function<void(Finished const&)> done_;
 };

@@ -3,16 +3,19 @@
 
 #include <cstddef>
 #include <list>
+#include <type_traits>
 #include <utility>
 
 namespace tenure
 {
 
 /** Free nodes of lists, for elements that come and go: a steady load allocates none, and the memory of a crowd is not
- *  kept. An element holds nothing after a move from it. Not thread-safe. */
+ *  kept. Requires an element that holds nothing after a move from it. Not thread-safe. */
 template <class Element>
 class SpareNodes
 {
+    static_assert(std::is_nothrow_move_constructible_v<Element> && std::is_nothrow_move_assignable_v<Element>);
+
 public:
     using List = std::list<Element>;
 

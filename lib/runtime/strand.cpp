@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Strand: runs tasks one at a time on an executor or a store's thread.
+// Strand: runs functions one at a time on an executor or a store's thread.
 #include <tenure/backend/strand.hpp>
 
 #include "fork_guard.hpp"

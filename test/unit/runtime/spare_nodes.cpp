@@ -7,8 +7,12 @@
 #include <memory>
 #include <vector>
 
-using Element = std::shared_ptr<int>;
-using Spare = tenure::SpareNodes<Element>;
+namespace
+{
+
+using Spare = tenure::SpareNodes<std::shared_ptr<int>>;
+
+} // namespace
 
 TEST_CASE("elements stay in the order in which they were appended")
 {
