@@ -93,18 +93,19 @@ public:
             return std::nullopt;
         bool const notes_ttl = server_->delays_after_failover();
         auto const& first = pending_.front().request;
-        resp::Command command(attempt_.begin(script(notes_ttl), *server_->channel()));
-        command.reserve(
-            command.encoded_size() + 128 +
-            pending_.size() * (first.claim->range->prefix.size() + first.claim->owner.size() + 32));
-        command.add(pending_.size() + (notes_ttl ? 1 : 0));
+        // apart from the command, which would write their number after each of them
+        resp::EncodedArguments arguments;
+        arguments.reserve(128 + pending_.size() * (first.claim->range->prefix.size() + first.claim->owner.size() + 32));
+        arguments.add(pending_.size() + (notes_ttl ? 1 : 0));
         if (notes_ttl)
-            command.add(server_->marker());
+            arguments.add(server_->marker());
         for (auto const& [request, number] : pending_)
-            command.add(resp::KeyOf{*request.claim->range, request.claim->index});
-        command.add(first.lifetime().count());
+            arguments.add(resp::KeyOf{*request.claim->range, request.claim->index});
+        arguments.add(first.lifetime().count());
         for (auto const& [request, number] : pending_)
-            command.add(request.claim->owner);
+            arguments.add(request.claim->owner);
+        resp::Command command(attempt_.begin(script(notes_ttl), *server_->channel()));
+        command.add(arguments);
         return command;
     }
 
