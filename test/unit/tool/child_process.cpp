@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <functional>
 #include <set>
 #include <string>
@@ -41,6 +42,8 @@ struct Outcome {
 Outcome run(Words const& command, Words const& environment, Inheritance const& inheritance)
 {
     auto output = make_pipe();
+    // a child that a sanitizer ends would write the report of the tests so far
+    std::fflush(stdout);
     auto const saved = ::dup(1);
     REQUIRE(::dup2(output.write.number(), 1) == 1);
     ChildProcess child(command, environment, inheritance);

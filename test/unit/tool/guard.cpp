@@ -20,6 +20,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <thread>
@@ -62,6 +63,8 @@ public:
     {
         auto inheritance = Inheritance::record();
         auto started = boot_time();
+        // a child that a sanitizer ends would write the report of the tests so far
+        std::fflush(stdout);
         id_ = ::fork();
         if (id_ == 0)
             live(plan, inheritance, started);
