@@ -52,7 +52,7 @@ public:
     [[nodiscard]] bool try_enter() noexcept
     {
         Waiting* free = nullptr;
-        return newest_.compare_exchange_strong(free, &nobody, std::memory_order_acquire, std::memory_order_relaxed);
+        return newest_.compare_exchange_strong(free, &sentinel, std::memory_order_acquire, std::memory_order_relaxed);
     }
 
     /** @returns true if the strand was free, and the caller owns it now */
@@ -61,7 +61,7 @@ public:
         auto* const waiting = function.release();
         auto* before = newest_.load(std::memory_order_relaxed);
         do
-            waiting->next_ = before == &nobody ? nullptr : before;
+            waiting->next_ = before == &sentinel ? nullptr : before;
         while (!newest_.compare_exchange_weak(before, waiting, std::memory_order_acq_rel, std::memory_order_relaxed));
         return before == nullptr;
     }
@@ -81,9 +81,9 @@ public:
     /** @returns false if functions wait: the caller still owns the strand */
     [[nodiscard]] bool try_leave() noexcept
     {
-        Waiting* none = &nobody;
+        Waiting* expected = &sentinel;
         return oldest_ == nullptr &&
-               newest_.compare_exchange_strong(none, nullptr, std::memory_order_release, std::memory_order_relaxed);
+               newest_.compare_exchange_strong(expected, nullptr, std::memory_order_release, std::memory_order_relaxed);
     }
 
     /** Leaves without running functions. Destroyed ones may enqueue more. */
@@ -99,12 +99,12 @@ public:
 
 private:
     /** Never runs. */
-    class Nobody final : public Waiting
+    class Sentinel final : public Waiting
     {
         void run() override {}
     };
-    /// sentinel: the strand is running and its queue is empty
-    static constinit Nobody nobody;
+    /// in `newest_`: the strand is running and its queue is empty
+    static constinit Sentinel sentinel;
 
     /** Null if that executor never runs a function at once. */
     static asio::io_context::executor_type const* blocking_loop(asio::any_io_executor const& executor) noexcept
@@ -117,8 +117,8 @@ private:
 
     void collect() noexcept
     {
-        auto* next = newest_.exchange(&nobody, std::memory_order_acquire);
-        while (next != nullptr && next != &nobody) {
+        auto* next = newest_.exchange(&sentinel, std::memory_order_acquire);
+        while (next != nullptr && next != &sentinel) {
             auto* const waiting = std::exchange(next, next->next_);
             waiting->next_ = std::exchange(oldest_, waiting);
         }
@@ -146,7 +146,7 @@ private:
     Waiting* oldest_ = nullptr;
 };
 
-constinit Strand::State::Nobody Strand::State::nobody;
+constinit Strand::State::Sentinel Strand::State::sentinel;
 
 /** On the stack, while this thread is in the strand. */
 class Strand::Turn
