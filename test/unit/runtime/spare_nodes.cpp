@@ -37,8 +37,10 @@ TEST_CASE("an appended element reuses the node of a taken one, in any list")
     auto const* const node = &*position;
     spare.take(one, position);
     CHECK(one.empty());
+    CHECK(spare.kept() == 1);
     CHECK(&*spare.append(other, std::make_shared<int>(2)) == node);
     CHECK(**node == 2);
+    CHECK(spare.kept() == 0);
 }
 
 TEST_CASE("a spare node keeps no element alive")

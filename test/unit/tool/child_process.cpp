@@ -42,7 +42,7 @@ struct Outcome {
 Outcome run(Words const& command, Words const& environment, Inheritance const& inheritance)
 {
     auto output = make_pipe();
-    // a child that a sanitizer ends would write the report of the tests so far
+    // a child that ends under a sanitizer may write what its parent has buffered
     std::fflush(stdout);
     auto const saved = ::dup(1);
     REQUIRE(::dup2(output.write.number(), 1) == 1);

@@ -63,7 +63,7 @@ public:
     {
         auto inheritance = Inheritance::record();
         auto started = boot_time();
-        // a child that a sanitizer ends would write the report of the tests so far
+        // a child that ends under a sanitizer may write what its parent has buffered
         std::fflush(stdout);
         id_ = ::fork();
         if (id_ == 0)
